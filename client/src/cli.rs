@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::failure::BAD_INPUT;
-use crate::{historic, lint, output, run};
+use crate::{abandon, historic, lint, output, run};
 
 /// One execution host of Grid Engine: runs jobs under queues, and says what queues mean.
 #[derive(Debug, Parser)]
@@ -20,6 +20,7 @@ struct Cli {
 enum Command {
     Run(Box<run::RunArguments>),
     Lint(lint::LintArguments),
+    Abandon(abandon::AbandonArguments),
 }
 
 /// Reads the command line and does what it says.
@@ -40,6 +41,7 @@ pub(crate) fn main() -> ExitCode {
     match cli.command {
         Command::Run(arguments) => run::main(&arguments),
         Command::Lint(arguments) => lint::main(&arguments),
+        Command::Abandon(arguments) => abandon::main(&arguments),
     }
 }
 

@@ -4,6 +4,7 @@
 //! the watcher that notices when it is stopped.
 #![forbid(unsafe_code)]
 
+mod abandon;
 mod cli;
 mod failure;
 mod historic;

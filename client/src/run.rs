@@ -184,7 +184,7 @@ fn submission(facts: &HostFacts) -> Result<Submission, Failure> {
     })
 }
 
-fn host_name() -> Result<String, Failure> {
+pub(crate) fn host_name() -> Result<String, Failure> {
     let path = "/proc/sys/kernel/hostname";
     let name = std::fs::read_to_string(path).map_err(|error| {
         Failure::new(CANNOT_START, anyhow::Error::new(error).context(format!("cannot read {path}")))

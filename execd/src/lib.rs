@@ -4,6 +4,7 @@
 //! [`foreground`] carries them out with a shepherd.
 #![forbid(unsafe_code)]
 
+pub mod abandon;
 pub mod account;
 pub mod foreground;
 pub mod gid_lease;
