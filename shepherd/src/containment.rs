@@ -13,12 +13,14 @@ use std::collections::BTreeSet;
 use oxherd_sys::process::{self, Pid};
 
 use crate::cgroup::{Cgroup, Leaf};
-use crate::machine::{KILL, STOP, Scope};
+use crate::machine::{CONT, KILL, STOP, Scope};
 use crate::privilege::Privilege;
 use crate::procfs;
 
 /// How often a list of processes is taken again while new ones appear in it.
 const ROUNDS: usize = 64;
+/// How many processes a message names.
+const NAMED: usize = 32;
 
 /// What is known of the processes below the shepherd.
 #[derive(Debug)]
@@ -27,6 +29,8 @@ pub struct Containment {
     cgroup: Option<Cgroup>,
     /// The kernel lists children.
     listed: bool,
+    /// The group that marks the job's processes.
+    add_grp_id: Option<u32>,
     /// `enable_addgrp_kill`; without it only the job's process group is reached.
     whole: bool,
     job: Option<Pid>,
@@ -40,11 +44,12 @@ pub struct Containment {
 
 impl Containment {
     #[must_use]
-    pub fn new(privilege: Privilege, cgroup: Option<Cgroup>, whole: bool) -> Self {
+    pub fn new(privilege: Privilege, cgroup: Option<Cgroup>, add_grp_id: Option<u32>, whole: bool) -> Self {
         Self {
             privilege,
             cgroup,
             listed: procfs::children_listed(),
+            add_grp_id,
             whole,
             job: None,
             helpers: Vec::new(),
@@ -95,10 +100,18 @@ impl Containment {
     }
 
     /// A procedure is over: what it left running is the administrator's, or is kept until the end.
+    ///
+    /// Something of the job owner's that comes home meanwhile must not pass for the administrator's: it carries the
+    /// job's group. Where there is no such group nobody can tell, and nothing is the administrator's.
     pub fn procedure_ended(&mut self, foreign: bool) {
         let left: Vec<_> =
             self.children(Pid::current()).into_iter().filter(|pid| !self.is_apart(*pid)).collect();
-        if foreign { self.foreign.extend(left) } else { self.kept.extend(left) }
+        for pid in left {
+            match self.add_grp_id {
+                Some(gid) if foreign && !procfs::carries(pid, gid) => self.foreign.push(pid),
+                _ => self.kept.push(pid),
+            }
+        }
     }
 
     fn children(&self, parent: Pid) -> Vec<Pid> {
@@ -135,10 +148,10 @@ impl Containment {
         found
     }
 
-    /// Processes of the job, for usage and messages.
+    /// Everything that runs as the job owner, what a prolog left included: for limits and usage.
     #[must_use]
     pub fn job_processes(&self) -> BTreeSet<Pid> {
-        self.privilege.as_root(|| self.members(Scope::Job))
+        self.privilege.as_root(|| self.members(Scope::Everything))
     }
 
     /// Sends a signal to every process of the job, once each, also to those that appear meanwhile. Returns how many.
@@ -147,7 +160,9 @@ impl Containment {
             // Nothing can fork while it is frozen, so one list is all of them.
             let frozen =
                 number == STOP && self.cgroup.as_ref().is_some_and(|c| c.freeze(Leaf::Job, true).is_ok());
-            let told = self.signal_members(Scope::Job, number);
+            // What a prolog left running must not go on computing while the job is stopped.
+            let scope = if matches!(number, STOP | CONT) { Scope::Everything } else { Scope::Job };
+            let told = self.signal_members(scope, number);
             if frozen && let Some(cgroup) = &self.cgroup {
                 // If this fails the job stays stopped, which is what was asked for; a resume tries again.
                 let _ = cgroup.freeze(Leaf::Job, false);
@@ -214,8 +229,11 @@ impl Containment {
     #[must_use]
     pub fn describe(&self, scope: Scope) -> String {
         self.privilege.as_root(|| {
-            let all: Vec<_> = self.members(scope).into_iter().map(procfs::describe).collect();
-            all.join(", ")
+            let all = self.members(scope);
+            let more = all.len().saturating_sub(NAMED);
+            let named: Vec<_> = all.into_iter().take(NAMED).map(procfs::describe).collect();
+            let named = named.join(", ");
+            if more > 0 { format!("{named} and {more} more") } else { named }
         })
     }
 

@@ -65,7 +65,7 @@ fn guard(pipe: OwnedFd, privilege: Privilege, cgroup: Option<&Cgroup>, add_grp_i
     process::set_name(c"oxherd-guardian");
     privilege.raise();
     // Everything but the pipe belongs to the shepherd: a reader would wait for this copy of it to be closed.
-    let _ = fd::close_all_but(pipe.as_fd());
+    let _ = fd::close_all_but(&[pipe.as_fd()]);
     let mut ends = std::fs::File::from(pipe);
     let mut byte = [0];
     loop {

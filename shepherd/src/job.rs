@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use oxherd_handoff::Key;
 use oxherd_sys::process::{self, Pid};
-use oxherd_sys::{fd, signals};
+use oxherd_sys::{affinity, fd, signals};
 
 use crate::cgroup;
 use crate::machine::Step;
@@ -91,10 +91,13 @@ impl Child<'_> {
         if target.is_none() {
             owner.mark(spec.add_grp_id());
         }
-        // As root: hard limits may have to be raised, and a lower nice value needs it too.
+        // As root: hard limits may have to be raised, and a lower nice value needs it too. The job's limits are not for
+        // an administrator's procedure: `-l h_fsize=1` would cut root's files.
         nice::apply(spec)?;
-        let lines = self.limits.apply(step == Step::Job);
-        self.trace(&lines);
+        if target.is_none() {
+            let lines = self.limits.apply(step == Step::Job);
+            self.trace(&lines);
+        }
         // From here on as the job owner: files are opened with the owner's rights and no other's.
         if self.privilege.root {
             if target.is_some() { owner.assume_effective(spec)? } else { owner.assume(spec)? }
@@ -105,7 +108,7 @@ impl Child<'_> {
         let paths = stdio::resolve(spec, step)?;
         let program =
             if step == Step::Job { command::job(spec)? } else { procedure::program(spec, step, &paths)? };
-        stdio::open(spec, &paths, command::stdin_script(spec, &program))?;
+        stdio::open(spec, step, &paths, command::stdin_script(spec, &program))?;
         if step == Step::Job {
             command::check_job(spec, &program)?;
         }
@@ -116,7 +119,7 @@ impl Child<'_> {
         if step != Step::Job {
             command::check_file(step.name(), std::ffi::OsStr::new(&os(&program.file)))?;
         }
-        let variables = environment::build(spec, step, Some(&paths), self.job_exit, target.is_some());
+        let variables = environment::build(spec, step, Some(&paths), self.job_exit, target.as_ref());
         Ok((program, environment::strings(&variables)))
     }
 
@@ -143,13 +146,15 @@ impl Child<'_> {
         if let Err(error) = std::env::set_current_dir(cwd) {
             self.trace(&[format!("method: can't chdir to {}: {error}", command::shown(cwd))]);
         }
-        let variables = environment::build(spec, Step::Job, None, None, false);
+        let variables = environment::build(spec, Step::Job, None, None, None);
         Ok((method::program(spec, text, job), environment::strings(&variables)))
     }
 
     /// What every child does as root.
     fn common(&mut self, foreign: bool) -> Result<(), Failure> {
         self.privilege.raise();
+        // The keys of execd's session are not the job's to use.
+        process::new_keyring();
         // Before anything of the user runs: what it starts is in the cgroup from its first moment.
         if let Some(door) = self.door.take()
             && !foreign
@@ -160,6 +165,11 @@ impl Child<'_> {
         // A job must find every signal as it is after login.
         signals::reset(signals::ignored().unwrap_or_else(|| (1..=64).collect()));
         process::set_umask(0o022);
+        if let Some(binding) = self.spec.binding.as_ref().filter(|binding| binding.set)
+            && let Err(error) = affinity::bind(&binding.processors)
+        {
+            self.trace(&[format!("the job runs unbound: {error}")]);
+        }
         Ok(())
     }
 

@@ -128,6 +128,13 @@ impl Journal {
         }
     }
 
+    /// Removes a small file.
+    pub fn remove(&mut self, name: &str) {
+        if let Err(error) = std::fs::remove_file(name) {
+            self.trace(&format!("cannot remove {name}: {error}"));
+        }
+    }
+
     /// The last thing: `exit_status` gets its 0 if nothing failed.
     pub fn finish(&mut self) -> ExitState {
         if self.first.is_none()

@@ -22,6 +22,8 @@ pub enum Step {
 }
 
 impl Step {
+    pub const ALL: [Self; 5] = [Self::Prolog, Self::PeStart, Self::Job, Self::PeStop, Self::Epilog];
+
     /// The word in messages, as sites know it.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -49,16 +51,20 @@ impl Step {
     }
 }
 
-/// A method of queue_conf(5).
+/// A command that runs beside the job: a method of queue_conf(5), or one of a checkpoint environment (checkpoint(5)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Control {
     Suspend,
     Resume,
     Terminate,
+    Checkpoint,
+    Migrate,
+    Clean,
 }
 
 impl Control {
-    pub const ALL: [Self; 3] = [Self::Suspend, Self::Resume, Self::Terminate];
+    pub const ALL: [Self; 6] =
+        [Self::Suspend, Self::Resume, Self::Terminate, Self::Checkpoint, Self::Migrate, Self::Clean];
 
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -66,16 +72,20 @@ impl Control {
             Self::Suspend => "suspend",
             Self::Resume => "resume",
             Self::Terminate => "terminate",
+            Self::Checkpoint => "checkpoint",
+            Self::Migrate => "migrate",
+            Self::Clean => "clean",
         }
     }
 
-    /// The signal that the method replaces.
+    /// The signal that the command replaces, if it does.
     #[must_use]
-    pub const fn signal(self) -> i32 {
+    pub const fn signal(self) -> Option<i32> {
         match self {
-            Self::Suspend => STOP,
-            Self::Resume => CONT,
-            Self::Terminate => KILL,
+            Self::Suspend => Some(STOP),
+            Self::Resume => Some(CONT),
+            Self::Terminate | Self::Migrate => Some(KILL),
+            Self::Checkpoint | Self::Clean => None,
         }
     }
 }
@@ -138,7 +148,8 @@ pub enum Event {
     Started,
     /// The step's process ended.
     Ended(End),
-    MethodEnded(Control),
+    /// The command ended, and whether with exit code 0.
+    MethodEnded(Control, bool),
     /// What [`Action::Sweep`] asked for is done: nothing is left.
     Swept,
     /// The answer to [`Action::TakeSample`].
@@ -180,7 +191,10 @@ pub enum Action {
     TakeSample,
     /// The job ended, this is its `usage`.
     Usage(JobEnd),
-    Checkpointed,
+    /// `checkpointed` says that the job is to be started again, and whether a checkpoint is in the arena.
+    Checkpointed(bool),
+    /// The job is over after all: it is not to be started again.
+    NotCheckpointed,
     /// A line of `error` and of `exit_status`.
     Problem(ExitState, String),
     Trace(String),
@@ -198,11 +212,27 @@ pub struct JobEnd {
     pub ran: Duration,
 }
 
+/// A checkpoint environment (checkpoint(5)).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checkpointing {
+    /// `application-level`: commands; else (`userdefined`, `transparent`) a signal.
+    pub commands: bool,
+    /// Sent at each regular checkpoint of the other two.
+    pub signal: Option<i32>,
+    pub command: Option<String>,
+    pub migr_command: Option<String>,
+    pub clean_command: Option<String>,
+    /// Time between regular checkpoints.
+    pub interval: Option<Duration>,
+}
+
 /// Everything of the job that its life depends on.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// Which steps exist, in the order of [`Step`].
     pub steps: [bool; 5],
+    /// Which of them run as another user than the job owner.
+    pub foreign: [bool; 5],
     /// `-notify`: time between warning and STOP or KILL.
     pub notify: Option<Duration>,
     /// The warnings; `None` means that there is none and no waiting.
@@ -220,6 +250,7 @@ pub struct Plan {
     /// `s_rt` ends the job this long after its warning.
     pub s_rt_grace: Option<Duration>,
     pub limits: JobLimits,
+    pub checkpointing: Option<Checkpointing>,
     pub forbid_reschedule: bool,
     pub forbid_apperror: bool,
     /// `enable_addgrp_kill`: whether more than the job's process group is killed.
@@ -241,6 +272,11 @@ enum Phase {
 enum Postponed {
     Stop,
     Kill,
+}
+
+/// A point in the future; one that no clock can show is never reached.
+fn later(now: Duration, wait: Duration) -> Duration {
+    now.checked_add(wait).unwrap_or(Duration::MAX)
 }
 
 /// The machine.
@@ -267,11 +303,14 @@ pub struct Machine {
     last_kill: Option<Duration>,
     /// Orders that came before the job was there.
     waiting: Vec<Order>,
-    /// Deadlines of running methods, in the order of [`Control`].
-    methods: [Option<Duration>; 3],
-    /// The running procedure is told to end, then killed.
+    /// Deadlines of running commands, in the order of [`Control`].
+    methods: [Option<Duration>; 6],
+    /// When the running procedure is told to end, and then killed.
     procedure_ends: Option<(Duration, bool)>,
+    /// It was told because it took too long, not by an order.
     timed_out: bool,
+    /// It was told by an order.
+    ordered: bool,
     s_rt_at: Option<Duration>,
     s_rt_kill_at: Option<Duration>,
     h_rt_at: Option<Duration>,
@@ -279,6 +318,10 @@ pub struct Machine {
     leftovers_at: Option<Duration>,
     sample_at: Option<Duration>,
     warned: limit::Warned,
+    checkpoint_at: Option<Duration>,
+    /// A checkpoint is in the arena.
+    checkpointed: bool,
+    cleaned: bool,
     out: Vec<Action>,
 }
 
@@ -302,9 +345,10 @@ impl Machine {
             postponed: None,
             last_kill: None,
             waiting: Vec::new(),
-            methods: [None; 3],
+            methods: [None; 6],
             procedure_ends: None,
             timed_out: false,
+            ordered: false,
             s_rt_at: None,
             s_rt_kill_at: None,
             h_rt_at: None,
@@ -312,6 +356,9 @@ impl Machine {
             leftovers_at: None,
             sample_at: None,
             warned: limit::Warned::default(),
+            checkpoint_at: None,
+            checkpointed: false,
+            cleaned: false,
             out: Vec::new(),
         }
     }
@@ -324,10 +371,7 @@ impl Machine {
             Event::Refused(state, text) => self.refused(state, text),
             Event::Started => self.started(now),
             Event::Ended(end) => self.ended(end, now),
-            Event::MethodEnded(control) => {
-                self.methods[control as usize] = None;
-                self.after_job(now);
-            }
+            Event::MethodEnded(control, success) => self.method_ended(control, success, now),
             Event::Swept => self.swept(now),
             Event::Sampled(sample) => self.sampled(sample, now),
             Event::TmpdirRemoved => self.leave(),
@@ -348,6 +392,7 @@ impl Machine {
             self.escalate_at,
             self.leftovers_at,
             self.sample_at,
+            self.checkpoint_at,
         ];
         single.into_iter().chain(self.methods).flatten().min()
     }
@@ -388,16 +433,18 @@ impl Machine {
         self.started = false;
         self.refused = false;
         self.timed_out = false;
+        self.ordered = false;
         self.procedure_ends = match step {
             Step::Job => None,
-            _ => self.plan.procedure_timeout.map(|timeout| (now + timeout, false)),
+            _ => self.plan.procedure_timeout.map(|timeout| (later(now, timeout), false)),
         };
         if step == Step::Job {
             self.job_started_at = now;
-            let at = |limit: Option<Duration>| limit.map(|limit| now + limit);
+            let at = |limit: Option<Duration>| limit.map(|limit| later(now, limit));
             self.s_rt_at = at(self.plan.s_rt);
             self.h_rt_at = at(self.plan.h_rt);
-            self.sample_at = self.plan.limits.any().then(|| now + limit::SHORTEST);
+            self.sample_at = self.plan.limits.any().then(|| later(now, limit::SHORTEST));
+            self.checkpoint_at = at(self.plan.checkpointing.as_ref().and_then(|c| c.interval));
         }
         self.out.push(Action::Start(step));
     }
@@ -446,6 +493,7 @@ impl Machine {
                 self.h_rt_at = None;
                 self.escalate_at = None;
                 self.sample_at = None;
+                self.checkpoint_at = None;
                 self.postponed = None;
                 self.waiting.clear();
                 self.sweep(Scope::Job, now);
@@ -466,6 +514,13 @@ impl Machine {
         if self.refused {
             return false;
         }
+        if self.timed_out && !self.started {
+            // It never became its program: files or a directory of the job owner's did not answer.
+            let text =
+                format!("{} could not be started: its files or working directory do not answer", step.name());
+            self.out.push(Action::Problem(ExitState::InputOutputFile, text));
+            return false;
+        }
         if self.timed_out {
             let limit = self.plan.procedure_timeout.unwrap_or_default().as_secs();
             let text =
@@ -473,8 +528,8 @@ impl Machine {
             self.out.push(Action::Problem(step.failed(), text));
             return false;
         }
-        // It was ended together with the job: no fault of its own.
-        if self.killed && matches!(end, End::Signalled { .. }) {
+        // It was ended by an order, however it took that: no fault of its own, and none of the queue's.
+        if self.ordered {
             return step == Step::PeStart;
         }
         let state = match end.status() {
@@ -494,7 +549,7 @@ impl Machine {
         }
         self.phase = Phase::Sweeping(scope);
         self.swept = false;
-        self.leftovers_at = Some(now + self.plan.leftover_timeout);
+        self.leftovers_at = Some(later(now, self.plan.leftover_timeout));
         self.out.push(Action::Sweep(scope));
     }
 
@@ -532,6 +587,9 @@ impl Machine {
             return;
         }
         let Some((end, ended_at)) = self.job_end else { return };
+        if self.clean_up(now) {
+            return;
+        }
         if !self.refused {
             let ran = ended_at.saturating_sub(self.job_started_at);
             let limit = self.limit.take();
@@ -539,8 +597,11 @@ impl Machine {
             if let Some(text) = limit {
                 self.out.push(Action::Problem(ExitState::Limit, text));
             } else if self.migrate {
-                self.out.push(Action::Checkpointed);
+                self.out.push(Action::Checkpointed(self.checkpointed));
             } else {
+                if self.checkpointed {
+                    self.out.push(Action::NotCheckpointed);
+                }
                 let state = match end {
                     End::Exited(99) if !self.plan.forbid_reschedule => Some(ExitState::Again),
                     End::Exited(100) if !self.plan.forbid_apperror => Some(ExitState::ApplicationError),
@@ -564,30 +625,45 @@ impl Machine {
             }
             (_, Order::Abandon) => self.trace("there is nothing to abandon: the job is not being waited for"),
             (Phase::Running(Step::Job), _) => self.job_order(order, now),
-            (Phase::Running(Step::Prolog | Step::PeStart), Order::Kill | Order::KillNow) => {
+            (Phase::Running(step @ (Step::Prolog | Step::PeStart)), Order::Kill | Order::KillNow) => {
                 self.killed = true;
                 self.trace("the job is ended before it started");
-                self.out.push(Action::SignalProcedure(KILL));
+                self.end_procedure(step);
             }
-            (Phase::Running(Step::Prolog | Step::PeStart), Order::Migrate) => {
+            (Phase::Running(step @ (Step::Prolog | Step::PeStart)), Order::Migrate) => {
                 if !self.killed {
-                    self.out.push(Action::Checkpointed);
+                    self.out.push(Action::Checkpointed(false));
                 }
                 self.killed = true;
-                self.out.push(Action::SignalProcedure(KILL));
+                self.end_procedure(step);
             }
             (Phase::Running(Step::Prolog | Step::PeStart), _) => self.waiting.push(order),
             // The job is over; what is left of its life must not take longer than it has to.
-            (Phase::Running(_), Order::KillNow) => self.out.push(Action::SignalProcedure(KILL)),
+            (Phase::Running(step), Order::Kill | Order::KillNow) if self.plan.foreign[step.index()] => {}
+            (Phase::Running(_), Order::KillNow) => {
+                self.ordered = true;
+                self.out.push(Action::SignalProcedure(KILL));
+            }
             (Phase::Running(step), Order::Kill) => {
-                let at = now + PROCEDURE_GRACE;
+                let at = later(now, PROCEDURE_GRACE);
                 if self.procedure_ends.is_none_or(|(old, _)| old > at) {
                     self.trace(format!("{} has {} s to end", step.name(), PROCEDURE_GRACE.as_secs()));
                     self.procedure_ends = Some((at, false));
+                    self.ordered = true;
                 }
             }
             _ => {}
         }
+    }
+
+    /// Ends a procedure before the job at once. One of another user is waited for instead, as 8.1.9 does: the job's
+    /// owner must not choose the moment at which an administrator's program is cut off.
+    fn end_procedure(&mut self, step: Step) {
+        if self.plan.foreign[step.index()] {
+            return self.trace(format!("waiting for {}, which runs as another user", step.name()));
+        }
+        self.ordered = true;
+        self.out.push(Action::SignalProcedure(KILL));
     }
 
     fn job_order(&mut self, order: Order, now: Duration) {
@@ -601,10 +677,7 @@ impl Machine {
                 self.killed = true;
                 if self.started { self.notify_kill(now) } else { self.out.push(Action::Kill) }
             }
-            Order::Migrate => {
-                self.migrate = true;
-                self.out.push(Action::Kill);
-            }
+            Order::Migrate => self.migrate(now),
             _ if !self.started => self.waiting.push(order),
             Order::Stop => self.notify_stop(now),
             Order::Continue => {
@@ -623,7 +696,7 @@ impl Machine {
             (Some(_), ..) => self.trace("ignoring repeated STOP notification"),
             (None, Some(wait), Some(signal)) => {
                 self.out.push(Action::Signal(signal));
-                self.postponed = Some((Postponed::Stop, now + wait));
+                self.postponed = Some((Postponed::Stop, later(now, wait)));
             }
             _ => self.control(Control::Suspend, now),
         }
@@ -634,7 +707,7 @@ impl Machine {
             (Some((Postponed::Kill, _)), ..) => self.trace("ignoring repeated KILL notification"),
             (_, Some(wait), Some(signal)) if self.last_kill.is_none() => {
                 self.out.push(Action::Signal(signal));
-                self.postponed = Some((Postponed::Kill, now + wait));
+                self.postponed = Some((Postponed::Kill, later(now, wait)));
             }
             _ => {
                 self.postponed = None;
@@ -644,7 +717,7 @@ impl Machine {
     }
 
     fn deliver_kill(&mut self, now: Duration) {
-        if self.last_kill.is_some_and(|last| now < last + KILL_REPETITION) {
+        if self.last_kill.is_some_and(|last| now < later(last, KILL_REPETITION)) {
             return self.trace("ignored signal KILL: the last one is less than 10 s ago");
         }
         self.last_kill = Some(now);
@@ -652,7 +725,7 @@ impl Machine {
         if self.plan.methods[Control::Terminate as usize] != Method::Default && self.escalate_at.is_none() {
             // A limit holds whatever the queue's method does; an order is escalated where that is configured.
             let always = self.limit.is_some().then_some(self.plan.method_timeout);
-            self.escalate_at = self.plan.terminate_escalation.or(always).map(|wait| now + wait);
+            self.escalate_at = self.plan.terminate_escalation.or(always).map(|wait| later(now, wait));
         }
     }
 
@@ -661,23 +734,92 @@ impl Machine {
         match self.plan.methods[control as usize].clone() {
             Method::Default => self.direct(control),
             Method::Signal(number) => self.out.push(Action::Signal(number)),
-            Method::Command(_) if self.methods[control as usize].is_some() => {
-                self.out.push(Action::StillRunning(control));
-            }
-            Method::Command(command) => {
-                let notify = self.plan.notify.unwrap_or_default();
-                self.methods[control as usize] = Some(now + self.plan.method_timeout + notify);
-                self.out.push(Action::Run(control, command));
-            }
+            Method::Command(command) => self.run(control, command, now),
         }
+    }
+
+    /// Runs a command beside the job, one of each kind at a time.
+    fn run(&mut self, control: Control, command: String, now: Duration) {
+        if self.methods[control as usize].is_some() {
+            return self.out.push(Action::StillRunning(control));
+        }
+        let notify = self.plan.notify.unwrap_or_default();
+        self.methods[control as usize] = Some(later(now, self.plan.method_timeout) + notify);
+        self.out.push(Action::Run(control, command));
     }
 
     /// The usual signal.
     fn direct(&mut self, control: Control) {
-        self.out.push(match control {
-            Control::Terminate => Action::Kill,
-            _ => Action::Signal(control.signal()),
-        });
+        match control.signal() {
+            Some(KILL) => self.out.push(Action::Kill),
+            Some(number) => self.out.push(Action::Signal(number)),
+            None => {}
+        }
+    }
+
+    // ---- checkpointing ----
+
+    /// A regular checkpoint.
+    fn checkpoint(&mut self, now: Duration) {
+        let Some(checkpointing) = self.plan.checkpointing.clone() else { return };
+        self.checkpoint_at = checkpointing.interval.map(|interval| later(now, interval));
+        if !checkpointing.commands {
+            if let Some(signal) = checkpointing.signal {
+                self.trace(format!("checkpoint: sending signal {signal}"));
+                self.out.push(Action::Signal(signal));
+            }
+        } else if let Some(command) = checkpointing.command {
+            self.run(Control::Checkpoint, command, now);
+        }
+    }
+
+    /// The job is to go on elsewhere: its environment's migration command ends it, else a KILL does.
+    fn migrate(&mut self, now: Duration) {
+        self.migrate = true;
+        let command =
+            self.plan.checkpointing.as_ref().filter(|c| c.commands).and_then(|c| c.migr_command.clone());
+        match command {
+            Some(command) if self.started => self.run(Control::Migrate, command, now),
+            _ => self.out.push(Action::Kill),
+        }
+    }
+
+    fn method_ended(&mut self, control: Control, success: bool, now: Duration) {
+        self.methods[control as usize] = None;
+        match control {
+            Control::Checkpoint | Control::Migrate if success && !self.checkpointed => {
+                self.checkpointed = true;
+                // Written now: if this shepherd dies, the job starts again from what there is.
+                self.out.push(Action::Checkpointed(true));
+            }
+            _ => {}
+        }
+        if control == Control::Migrate
+            && self.phase == Phase::Running(Step::Job)
+            && self.escalate_at.is_none()
+        {
+            // Ending the job is the command's business (checkpoint(5)); one that forgot it must not keep the slot.
+            self.escalate_at = Some(later(now, self.plan.method_timeout));
+        }
+        if self.phase == Phase::Sweeping(Scope::Job) && self.swept {
+            // What the command left behind is the job's as well.
+            return self.sweep(Scope::Job, now);
+        }
+        self.after_job(now);
+    }
+
+    /// `clean_command` of an application-level environment, unless the job goes on elsewhere. True while it runs.
+    fn clean_up(&mut self, now: Duration) -> bool {
+        let command =
+            self.plan.checkpointing.as_ref().filter(|c| c.commands).and_then(|c| c.clean_command.clone());
+        match command {
+            Some(command) if !self.migrate && !self.cleaned && !self.refused => {
+                self.cleaned = true;
+                self.run(Control::Clean, command, now);
+                true
+            }
+            _ => false,
+        }
     }
 
     /// A limit of the shepherd's own is exceeded: notify and method as for an order.
@@ -707,7 +849,7 @@ impl Machine {
             self.out.push(Action::Kill);
             self.sample_at = None;
         } else {
-            self.sample_at = verdict.next.map(|wait| now + wait);
+            self.sample_at = verdict.next.map(|wait| later(now, wait));
         }
     }
 
@@ -733,7 +875,7 @@ impl Machine {
             let limit = limit::seconds(self.plan.s_rt.unwrap_or_default());
             self.trace(format!("s_rt of {limit} exceeded: sending USR1"));
             self.out.push(Action::Signal(USR1));
-            self.s_rt_kill_at = self.plan.s_rt_grace.map(|grace| now + grace);
+            self.s_rt_kill_at = self.plan.s_rt_grace.map(|grace| later(now, grace));
         }
         for (at, name, limit) in
             [(self.h_rt_at, "h_rt", self.plan.h_rt), (self.s_rt_kill_at, "s_rt", self.plan.s_rt)]
@@ -755,12 +897,15 @@ impl Machine {
         }
         if due(self.escalate_at) {
             self.escalate_at = None;
-            self.trace("terminate_method did not end the job: killing it");
+            self.trace("the job did not end although it was told to: killing it");
             self.out.push(Action::Kill);
+        }
+        if due(self.checkpoint_at) {
+            self.checkpoint(now);
         }
         self.tick_programs(now);
         if due(self.leftovers_at) {
-            self.leftovers_at = Some(now + self.plan.leftover_timeout);
+            self.leftovers_at = Some(later(now, self.plan.leftover_timeout));
             self.out.push(Action::NameLeftovers);
         }
         if due(self.sample_at) {
@@ -789,8 +934,8 @@ impl Machine {
         if let Some((at, told)) = self.procedure_ends
             && at <= now
         {
-            self.timed_out = !self.killed || self.timed_out;
-            self.procedure_ends = if told { None } else { Some((now + PROCEDURE_GRACE, true)) };
+            self.timed_out = !self.ordered;
+            self.procedure_ends = if told { None } else { Some((later(now, PROCEDURE_GRACE), true)) };
             self.out.push(Action::SignalProcedure(if told { KILL } else { TERM }));
         }
     }

@@ -91,15 +91,26 @@ pub fn cpu(process: Pid) -> Duration {
 /// Resident memory and swap of a process in bytes.
 #[must_use]
 pub fn memory(process: Pid) -> u64 {
-    let Ok(text) = fs::read_to_string(format!("/proc/{process}/status")) else { return 0 };
-    let kib = |name: &str| -> u64 {
-        text.lines()
-            .find_map(|line| line.strip_prefix(name))
-            .and_then(|rest| rest.split_ascii_whitespace().next())
-            .and_then(|number| number.parse().ok())
-            .unwrap_or(0)
+    let own = fs::read_to_string(format!("/proc/{process}/status")).ok().and_then(|text| sum(&text));
+    if let Some(bytes) = own {
+        return bytes;
+    }
+    // A process whose first thread has ended shows its memory only with the others.
+    let Ok(threads) = fs::read_dir(format!("/proc/{process}/task")) else { return 0 };
+    threads
+        .flatten()
+        .find_map(|thread| fs::read_to_string(thread.path().join("status")).ok().and_then(|text| sum(&text)))
+        .unwrap_or(0)
+}
+
+/// VmRSS and VmSwap of a `status` file; `None` where it has neither.
+fn sum(text: &str) -> Option<u64> {
+    let kib = |name: &str| -> Option<u64> {
+        let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
+        rest.split_ascii_whitespace().next()?.parse().ok()
     };
-    (kib("VmRSS:") + kib("VmSwap:")) * 1024
+    let rss = kib("VmRSS:")?;
+    Some((rss + kib("VmSwap:").unwrap_or(0)) * 1024)
 }
 
 /// What a process is and waits for, for the trace: `PID (command, state S, wchan)`.
@@ -115,7 +126,9 @@ pub fn describe(process: Pid) -> String {
 pub fn carries(process: Pid, gid: u32) -> bool {
     let Ok(text) = fs::read_to_string(format!("/proc/{process}/status")) else { return false };
     let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
-    if field("State:").trim_start().starts_with(['Z', 'X']) {
+    // A first thread that ended while others go on looks dead as well.
+    let threads = field("Threads:").trim().parse().unwrap_or(1);
+    if field("State:").trim_start().starts_with(['Z', 'X']) && threads <= 1 {
         return false;
     }
     let groups = field("Groups:");

@@ -14,7 +14,8 @@ use oxherd_model::method::Method;
 use oxherd_model::specifier::{self, Writer};
 
 use crate::limit::JobLimits;
-use crate::machine::{Control, Plan, USR1, USR2};
+use crate::machine::{Checkpointing, Control, Plan, Step, USR1, USR2};
+use crate::step::{binding, procedure};
 
 /// The job is not started: with which code, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,8 +64,18 @@ pub struct Spec {
     pub ours: bool,
     /// The job's TMPDIR; another than `tmpdir` where that name was taken.
     pub tmpdir: Option<OsString>,
+    /// Processors the job is bound to, or only told of.
+    pub binding: Option<Binding>,
     /// Sentences for the trace.
     pub remarks: Vec<String>,
+}
+
+/// A core binding that this machine can meet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Binding {
+    pub processors: Vec<u32>,
+    /// The processes are really bound.
+    pub set: bool,
 }
 
 impl Spec {
@@ -106,9 +117,28 @@ impl Spec {
                 compat: conf.compat,
             }
         };
-        let spec = Self { config, environment, switches, ours, tmpdir: None, remarks };
+        let spec = Self { config, environment, switches, ours, tmpdir: None, binding: None, remarks };
         spec.refuse_unsupported()?;
         Ok(spec)
+    }
+
+    /// Reads `environment` again: a prolog may have added to it. TMPDIR stays the one that was made.
+    ///
+    /// # Errors
+    /// The file cannot be read; what was read before stays.
+    pub fn read_environment(&mut self) -> Result<(), Refusal> {
+        let text = std::fs::read(files::ENVIRONMENT).map_err(|error| Refusal {
+            state: ExitState::BeforeJob,
+            text: format!("cannot read environment of the job again: {error}"),
+        })?;
+        self.environment = Environment::parse(&text);
+        if let Some(made) = self.tmpdir.clone()
+            && let Some(wanted) = self.config.get(Key::Tmpdir).map(<[u8]>::to_vec)
+            && made.as_bytes() != wanted
+        {
+            self.set_tmpdir(&wanted, made);
+        }
+        Ok(())
     }
 
     /// Everything that is asked for and not there yet.
@@ -120,9 +150,6 @@ impl Spec {
         if config.flag(Key::UseAfs, false)? {
             return Err(Refusal { state: ExitState::Afs, text: "AFS is not supported".to_owned() });
         }
-        if config.flag(Key::CkptJob, false)? {
-            return Err(Refusal::job("checkpointing is not supported yet"));
-        }
         let script = config.shown(Key::ScriptFile);
         if matches!(script.as_str(), "QLOGIN" | "QRSH" | "QRLOGIN" | "INTERACTIVE") {
             return Err(Refusal::job(format!("interactive jobs ({script}) are not supported yet")));
@@ -133,11 +160,6 @@ impl Spec {
         if config.number(Key::Pty, 0)? == 1 {
             return Err(Refusal::job("a pseudo terminal for a batch job (-pty y) is not supported yet"));
         }
-        let binding = config.shown(Key::Binding);
-        // `pe_` only concerns what execd wrote to pe_hostfile.
-        if !matches!(binding.as_str(), "" | "NULL" | "none") && !binding.starts_with("pe_") {
-            return Err(Refusal::job(format!("core binding (`{binding}`) is not supported yet")));
-        }
         if config.get(Key::OxMemory).is_some_and(|memory| memory != b"classic") {
             return Err(Refusal::job("only `classic` is supported as ox_memory yet"));
         }
@@ -145,6 +167,19 @@ impl Spec {
             return Err(Refusal::job("only `auto` and `none` are supported as ox_cgroup yet"));
         }
         Ok(())
+    }
+
+    /// Finds the processors of a core binding; nothing is looked at where none is asked for.
+    pub fn bind(&mut self) {
+        let found = binding::Request::parse(&self.config.shown(Key::Binding)).and_then(|request| {
+            let Some(request) = request else { return Ok(None) };
+            let processors = request.processors(&binding::topology())?;
+            Ok(Some(Binding { processors, set: !request.environment_only }))
+        });
+        match found {
+            Ok(binding) => self.binding = binding,
+            Err(text) => self.remarks.push(format!("the job runs unbound: {text}")),
+        }
     }
 
     /// `-notify` signals and the rest of what the machine must know.
@@ -215,6 +250,8 @@ impl Spec {
                 None
             },
             limits: self.job_limits()?,
+            checkpointing: self.checkpointing()?,
+            foreign: Step::ALL.map(|step| procedure::other_user(self, step).is_some()),
             forbid_reschedule: config.flag(Key::ForbidReschedule, false)?,
             forbid_apperror: config.flag(Key::ForbidApperror, false)?,
             sweep,
@@ -227,6 +264,46 @@ impl Spec {
         };
         self.remarks.append(&mut remarks);
         Ok(plan)
+    }
+
+    /// The checkpoint block of `config`.
+    fn checkpointing(&self) -> Result<Option<Checkpointing>, Refusal> {
+        let config = &self.config;
+        if !config.flag(Key::CkptJob, false)? {
+            return Ok(None);
+        }
+        let interface = config.shown(Key::CkptInterface).to_ascii_lowercase();
+        let commands = match interface.as_str() {
+            "application-level" => true,
+            "userdefined" | "transparent" => false,
+            _ => {
+                let text = format!(
+                    "checkpointing interface `{interface}` is not supported; expected userdefined, transparent or \
+                     application-level"
+                );
+                return Err(Refusal::job(text));
+            }
+        };
+        let command = |key| {
+            let text = config.shown(key);
+            (!matches!(text.to_ascii_lowercase().as_str(), "" | "none")).then_some(text)
+        };
+        let signal = match command(Key::CkptSignal) {
+            None => None,
+            Some(text) => Some(
+                oxherd_model::signal::number(&text)
+                    .or_else(|| text.parse().ok().filter(|number| (1..=64).contains(number)))
+                    .ok_or_else(|| Refusal::job(format!("ckpt_signal: `{text}` is no signal")))?,
+            ),
+        };
+        Ok(Some(Checkpointing {
+            commands,
+            signal,
+            command: command(Key::CkptCommand),
+            migr_command: command(Key::CkptMigrCommand),
+            clean_command: command(Key::CkptCleanCommand),
+            interval: seconds(config, Key::CkptInterval, 0)?,
+        }))
     }
 
     fn job_limits(&self) -> Result<JobLimits, Refusal> {

@@ -28,6 +28,11 @@ pub fn set_job(pid: Pid) {
     JOB.store(pid.number(), Ordering::Relaxed);
 }
 
+/// The job's process was reaped: its number is nobody's.
+pub fn forget_job() {
+    JOB.store(0, Ordering::Relaxed);
+}
+
 /// This process is a child on its way to exec.
 pub fn in_child() {
     CHILD.store(true, Ordering::Relaxed);

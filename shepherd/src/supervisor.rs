@@ -64,6 +64,8 @@ pub struct Supervisor {
     usage: Rusage,
     started_at: Duration,
     sweeping: Option<Scope>,
+    /// A step was started before.
+    children_ran: bool,
     done: bool,
 }
 
@@ -86,6 +88,7 @@ impl Supervisor {
     ) -> Result<Self, (Refusal, Journal)> {
         let prepared = (|| {
             let plan = spec.plan()?;
+            spec.bind();
             let limits =
                 Limits::parse(&spec).map_err(|text| Refusal { state: ExitState::BeforeJob, text })?;
             if plan.remove_tmpdir {
@@ -113,7 +116,7 @@ impl Supervisor {
         } else {
             None
         };
-        let containment = Containment::new(privilege, cgroup, plan.sweep);
+        let containment = Containment::new(privilege, cgroup, spec.add_grp_id(), plan.sweep);
         for remark in spec.remarks.iter().chain(&containment.remarks()) {
             journal.trace(remark);
         }
@@ -134,6 +137,7 @@ impl Supervisor {
             usage: Rusage::default(),
             started_at: Duration::ZERO,
             sweeping: None,
+            children_ran: false,
             done: false,
         })
     }
@@ -265,7 +269,7 @@ impl Supervisor {
             }
             (Role::Method(control), [_, text @ ..]) => {
                 let text = String::from_utf8_lossy(text).into_owned();
-                self.journal.trace(&format!("{}_method could not be started: {text}", control.name()));
+                self.journal.trace(&format!("the {} command could not be started: {text}", control.name()));
             }
             _ => {}
         }
@@ -288,6 +292,16 @@ impl Supervisor {
         };
         let role =
             self.children.iter().position(|(child, _)| *child == pid).map(|at| self.children.remove(at).1);
+        if self.guardian.as_ref().is_some_and(|guardian| guardian.pid() == pid) {
+            // Its number is nobody's now. Without it the job goes on; it gets another with its next process.
+            self.journal.trace("the guardian is gone: starting another");
+            self.guardian = None;
+            self.guarded = true;
+            self.start_guardian();
+        }
+        if self.job == Some(pid) {
+            crate::startup::forget_job();
+        }
         let apart = self.containment.is_apart(pid);
         self.containment.reaped(pid);
         // Orphans of the job come home here, so their usage is not lost.
@@ -310,7 +324,7 @@ impl Supervisor {
             }
             Role::Method(control) => {
                 self.journal.trace(&format!("reaped {} command: {end:?}", control.name()));
-                self.feed(Event::MethodEnded(control));
+                self.feed(Event::MethodEnded(control, end == End::Exited(0)));
             }
             Role::Remover => {
                 if end != End::Exited(0) {
@@ -387,7 +401,10 @@ impl Supervisor {
                 self.feed(Event::Sampled(sample));
             }
             Action::Usage(end) => self.write_usage(end),
-            Action::Checkpointed => self.journal.replace(files::CHECKPOINTED, b""),
+            Action::Checkpointed(arena) => {
+                self.journal.replace(files::CHECKPOINTED, if arena { b"1\n" } else { b"" });
+            }
+            Action::NotCheckpointed => self.journal.remove(files::CHECKPOINTED),
             Action::Problem(state, text) => self.journal.problem(state, &text),
             Action::Trace(text) => self.journal.trace(&text),
             Action::RemoveTmpdir => self.remove_tmpdir(),
@@ -417,12 +434,18 @@ impl Supervisor {
             Fork::Child => {
                 crate::startup::in_child();
                 drop(reader);
+                // A child that hangs on its way must hold nothing of the shepherd's open, the guardian's pipe least of all.
+                let writer = File::from(writer);
+                let _ = match &door {
+                    Some(door) => fd::close_all_but(&[writer.as_fd(), door.as_fd()]),
+                    None => fd::close_all_but(&[writer.as_fd()]),
+                };
                 child(Child {
                     spec: &self.spec,
                     limits: &self.limits,
                     privilege: self.privilege,
                     door,
-                    report: writer.into(),
+                    report: writer,
                     job_exit: self.job_exit,
                 });
                 // Every closure ends in exec or in an exit of its own.
@@ -452,6 +475,13 @@ impl Supervisor {
     }
 
     fn start(&mut self, step: Step) {
+        if self.children_ran {
+            // A prolog may have added to it (8.1.9 reads it for each step).
+            if let Err(refusal) = self.spec.read_environment() {
+                self.journal.trace(&refusal.text);
+            }
+        }
+        self.children_ran = true;
         if step == Step::Job {
             // execd starts the job's clock and its usage when it finds this file.
             if self.spec.config.flag(Key::WriteOsjobId, true).unwrap_or(true) {
@@ -490,14 +520,17 @@ impl Supervisor {
                 self.journal.trace(&format!("starting {} command (pid= {pid}): {command}", control.name()));
             }
             Err(error) => {
-                self.journal
-                    .trace(&format!("can't start {}_method: {error}: sending its signal", control.name()));
-                self.feed(Event::MethodEnded(control));
-                match control {
-                    Control::Terminate => self.containment.kill(Scope::Job),
-                    _ => {
-                        self.containment.signal(control.signal());
+                self.journal.trace(&format!(
+                    "can't start the {} command: {error}: sending its signal",
+                    control.name()
+                ));
+                self.feed(Event::MethodEnded(control, false));
+                match control.signal() {
+                    Some(KILL) => self.containment.kill(Scope::Job),
+                    Some(number) => {
+                        self.containment.signal(number);
                     }
+                    None => {}
                 }
             }
         }

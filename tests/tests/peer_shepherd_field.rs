@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use oxherd_tests::wait::stays;
+use oxherd_tests::wait::{poll, stays};
 use oxherd_tests::{
     Case, Stopwatch, Witness, accounts, both, millis, ours_only, process, secs, wait_until, witness,
 };
@@ -81,9 +81,11 @@ fn a_suspended_job_with_children_in_other_sessions_stands_still(case: &Case) {
     let grown = |than: (usize, usize)| job.lines("own").len() > than.0 && job.lines("other").len() > than.1;
     wait_until("both to tick", secs(10), || grown((0, 0)));
     running.order_suspend();
-    wait_until("all to be stopped", secs(3), || {
-        running.processes().iter().all(|process| process.state == 'T')
-    });
+    let moving = || {
+        running.processes().into_iter().filter(|process| !process::stopped(process.pid)).collect::<Vec<_>>()
+    };
+    let stopped = poll(secs(3), || moving().is_empty().then_some(()));
+    assert!(stopped.is_some(), "all are stopped but {:?}", moving());
     let before = (job.lines("own").len(), job.lines("other").len());
     stays("nothing grows", millis(600), || (job.lines("own").len(), job.lines("other").len()) == before);
     running.order_resume();
@@ -248,9 +250,7 @@ fn a_suspend_order_finds_the_job_however_early_it_comes(case: &Case) {
         stays("", millis(pause), || true);
         running.order_suspend();
         let pid = running.job_pid();
-        wait_until(&format!("the job to be stopped, ordered after {pause} ms"), secs(2), || {
-            process::stopped(pid)
-        });
+        running.wait_stopped(secs(2));
         running.order_resume();
         wait_until("the job to go on", secs(2), || !process::stopped(pid));
         running.order_kill();
@@ -263,17 +263,15 @@ fn other_wake_ups_do_not_lose_an_announced_suspend(case: &Case) {
     job.set("notify", "2");
     job.script("trap 'echo USR1 >>seen' USR1; trap 'echo XCPU >>seen' XCPU; echo ready >seen\nwhile :; do sleep 0.05; done\n");
     let mut running = job.start_ready();
-    let pid = running.job_pid();
     let watch = Stopwatch::start();
     running.order_suspend();
     running.wait_line("seen", "USR1");
     running.send(libc::SIGUSR2);
     running.wait_line("seen", "XCPU");
-    wait_until("the job to be stopped", secs(5), || process::stopped(pid));
+    running.wait_stopped(secs(5));
     let took = watch.elapsed();
     assert!(took >= millis(1950) && took < millis(3500), "{took:?}");
     running.order_kill();
-    running.order_resume();
     running.end().expect_code(0);
 }
 

@@ -59,11 +59,10 @@ fn a_second_kill_order_does_not_restart_the_time(case: &Case) {
 fn a_suspend_is_announced_by_usr1_and_comes_after_notify(case: &Case) {
     let job = notified(case);
     let mut running = job.start_ready();
-    let pid = running.job_pid();
     let watch = Stopwatch::start();
     running.order_suspend();
     wait_seen(&job, &["USR1"]);
-    wait_until("the job to be stopped", secs(7), || process::stopped(pid));
+    running.wait_stopped(secs(7));
     assert!(watch.elapsed() >= EARLY, "{:?}", watch.elapsed());
     running.order_resume();
     wait_seen(&job, &["USR1", "CONT"]);
@@ -82,7 +81,7 @@ fn a_resume_cancels_an_announced_suspend(case: &Case) {
     stays("the job runs on", NOTIFY + millis(700), || !process::stopped(pid));
     running.order_suspend();
     wait_seen(&job, &["USR1", "CONT", "USR1"]);
-    wait_until("the job to be stopped", secs(7), || process::stopped(pid));
+    running.wait_stopped(secs(7));
     running.order_resume();
     stop(&job);
     running.end().expect_finished(0);

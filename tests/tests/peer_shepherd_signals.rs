@@ -44,7 +44,7 @@ fn a_suspended_job_is_stopped_and_goes_on(case: &Case) {
     let mut running = job.start_ready();
     let pid = running.job_pid();
     running.order_suspend();
-    wait_until("the job to be stopped", secs(3), || process::stopped(pid));
+    running.wait_stopped(secs(3));
     running.order_resume();
     wait_until("the job to go on", secs(3), || !process::stopped(pid));
     wait_seen(&job, &["CONT"]);
@@ -56,8 +56,7 @@ fn a_suspended_job_can_be_killed(case: &Case) {
     let job = trapping(case);
     let mut running = job.start_ready();
     running.order_suspend();
-    let pid = running.job_pid();
-    wait_until("the job to be stopped", secs(3), || process::stopped(pid));
+    running.wait_stopped(secs(3));
     running.order_kill();
     running.end().expect_finished(137);
 }
@@ -175,8 +174,7 @@ fn a_suspend_order_during_the_prolog_stops_the_job(case: &Case) {
     running.wait_line("seen", "prolog");
     running.order_suspend();
     std::fs::write(job.work().join("go"), "").expect("let the prolog end");
-    let pid = running.job_pid();
-    wait_until("the job to be stopped", secs(2), || process::stopped(pid));
+    running.wait_stopped(secs(2));
     running.order_resume();
     running.wait_line("seen", "ready");
     stop(&job);

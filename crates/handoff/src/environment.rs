@@ -1,5 +1,6 @@
 //! The `environment` file: one `NAME=value` a line; in values a backslash is `\\` and a newline is `\n`.
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
@@ -19,26 +20,33 @@ impl Environment {
     /// so is what follows a NUL byte of a value, which no process can be given.
     #[must_use]
     pub fn parse(text: &[u8]) -> Self {
-        let mut environment = Self::new();
+        let mut variables: Vec<(OsString, OsString)> = Vec::new();
+        // Where a name is already; a user may bring a hundred thousand of them, and root reads this file.
+        let mut places: BTreeMap<&[u8], usize> = BTreeMap::new();
         for line in text.split(|byte| *byte == b'\n') {
             let Some(at) = line.iter().position(|byte| *byte == b'=') else { continue };
-            let (name, value) = (&line[..at], unescape(&line[at + 1..]));
-            environment.set(OsStr::from_bytes(name), OsString::from_vec(value));
+            let (name, value) = (&line[..at], up_to_nul(unescape(&line[at + 1..])));
+            if !is_name(name) {
+                continue;
+            }
+            match places.get(name) {
+                Some(place) => variables[*place].1 = value,
+                None => {
+                    places.insert(name, variables.len());
+                    variables.push((OsStr::from_bytes(name).to_owned(), value));
+                }
+            }
         }
-        environment
+        Self { variables }
     }
 
     /// Sets a variable. Names that are empty or contain `=`, a newline or a NUL byte are not variables: they are ignored.
     pub fn set(&mut self, name: impl AsRef<OsStr>, value: impl Into<OsString>) {
         let name = name.as_ref();
-        if name.is_empty() || name.as_bytes().iter().any(|byte| matches!(byte, b'=' | b'\n' | 0)) {
+        if !is_name(name.as_bytes()) {
             return;
         }
-        let mut value = value.into().into_vec();
-        if let Some(nul) = value.iter().position(|byte| *byte == 0) {
-            value.truncate(nul);
-        }
-        let value = OsString::from_vec(value);
+        let value = up_to_nul(value.into().into_vec());
         match self.variables.iter_mut().find(|(other, _)| other == name) {
             Some((_, old)) => *old = value,
             None => self.variables.push((name.to_owned(), value)),
@@ -85,6 +93,18 @@ impl Environment {
     }
 }
 
+fn is_name(name: &[u8]) -> bool {
+    !name.is_empty() && !name.iter().any(|byte| matches!(byte, b'=' | b'\n' | 0))
+}
+
+/// A value as far as a process can be given it.
+fn up_to_nul(mut value: Vec<u8>) -> OsString {
+    if let Some(nul) = value.iter().position(|byte| *byte == 0) {
+        value.truncate(nul);
+    }
+    OsString::from_vec(value)
+}
+
 /// `\\` and `\n` are the two escapes; any other backslash stands for itself.
 fn unescape(value: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(value.len());
@@ -126,6 +146,16 @@ mod tests {
         assert_eq!(value("B=a=b\n"), "a=b");
         assert_eq!(value("B=\n"), "");
         assert_eq!(value("B=1\nB=2\n"), "2");
+    }
+
+    #[test]
+    fn many_variables_are_read_in_time() {
+        // Minutes if each name were compared with all before it (8 s for 50,000 in a release build).
+        let text: String = (0..200_000).map(|n| format!("V{n}=x\nV{}=y\n", n / 2)).collect();
+        let environment = Environment::parse(text.as_bytes());
+        assert_eq!(environment.iter().count(), 200_000);
+        assert_eq!(environment.get("V7").expect("set"), "y");
+        assert_eq!(environment.iter().nth(7).expect("in its place").0, "V7");
     }
 
     #[test]

@@ -86,19 +86,23 @@ impl ShepherdConf {
     /// Reads [`PATH`]. A file that somebody else than root could have written is not used, and that is said.
     #[must_use]
     pub fn read() -> (Self, Vec<String>) {
+        use std::io::Read;
         use std::os::unix::fs::MetadataExt;
         let path = Path::new(PATH);
-        let Ok(metadata) = std::fs::metadata(path) else { return (Self::default(), Vec::new()) };
+        let Ok(mut file) = std::fs::File::open(path) else { return (Self::default(), Vec::new()) };
         let safe = |m: &std::fs::Metadata| m.uid() == 0 && m.mode() & 0o022 == 0;
+        // The open file is looked at, not its name: nothing can take its place between the look and the reading.
+        let file_safe = file.metadata().is_ok_and(|metadata| safe(&metadata));
         let directory_safe =
             path.parent().and_then(|dir| std::fs::metadata(dir).ok()).is_some_and(|m| safe(&m));
-        if !safe(&metadata) || !directory_safe {
+        if !file_safe || !directory_safe {
             let complaint =
                 format!("{PATH} or its directory can be written by others than root and is not used");
             return (Self::default(), vec![complaint]);
         }
-        match std::fs::read_to_string(path) {
-            Ok(text) => Self::parse(&text),
+        let mut text = String::new();
+        match file.read_to_string(&mut text) {
+            Ok(_) => Self::parse(&text),
             Err(error) => (Self::default(), vec![format!("cannot read {PATH}: {error}")]),
         }
     }

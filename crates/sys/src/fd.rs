@@ -21,15 +21,35 @@ pub fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok((reader, writer))
 }
 
+/// Flag of open(2): neither the opening nor what follows waits.
+pub const NONBLOCK: i32 = libc::O_NONBLOCK;
+
 /// Makes reads and writes of a descriptor return at once.
 ///
 /// # Errors
 /// `EBADF`.
 pub fn set_nonblocking(fd: BorrowedFd<'_>) -> io::Result<()> {
+    let flags = flags(fd)?;
+    set_flags(fd, flags | NONBLOCK)
+}
+
+/// Makes reads and writes of a descriptor wait.
+///
+/// # Errors
+/// `EBADF`.
+pub fn set_blocking(fd: BorrowedFd<'_>) -> io::Result<()> {
+    let flags = flags(fd)?;
+    set_flags(fd, flags & !NONBLOCK)
+}
+
+fn flags(fd: BorrowedFd<'_>) -> io::Result<i32> {
     // SAFETY: the descriptor is open; F_GETFL takes no argument.
-    let flags = check(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_GETFL) })?;
+    check(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_GETFL) })
+}
+
+fn set_flags(fd: BorrowedFd<'_>, flags: i32) -> io::Result<()> {
     // SAFETY: the descriptor is open; F_SETFL takes an int.
-    check(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, flags | libc::O_NONBLOCK) })?;
+    check(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, flags) })?;
     Ok(())
 }
 
@@ -44,17 +64,22 @@ pub fn close_from(first: u32) -> io::Result<()> {
     check_close(unsafe { libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, 0) })
 }
 
-/// Closes every descriptor but one. Only for a child that never returns to the code that owns the others.
+/// Closes every descriptor from 3 on but some. Only for a child that never returns to the code that owns the others.
 ///
 /// # Errors
 /// `ENOSYS` before Linux 5.9.
-pub fn close_all_but(kept: BorrowedFd<'_>) -> io::Result<()> {
-    let kept = kept.as_raw_fd().unsigned_abs();
-    if kept > 0 {
-        // SAFETY: closes numbers only; their owners never run again in this process by the contract above.
-        check_close(unsafe { libc::syscall(libc::SYS_close_range, 0, kept - 1, 0) })?;
+pub fn close_all_but(kept: &[BorrowedFd<'_>]) -> io::Result<()> {
+    let mut kept: Vec<u32> = kept.iter().map(|fd| fd.as_raw_fd().unsigned_abs()).collect();
+    kept.sort_unstable();
+    let mut first = 3;
+    for number in kept {
+        if number > first {
+            // SAFETY: closes numbers only; their owners never run again in this process by the contract above.
+            check_close(unsafe { libc::syscall(libc::SYS_close_range, first, number - 1, 0) })?;
+        }
+        first = first.max(number + 1);
     }
-    close_from(kept + 1)
+    close_from(first)
 }
 
 /// Marks every descriptor from `first` on close-on-exec.

@@ -4,6 +4,7 @@
 //! anything: policy, order and meaning belong to the callers.
 #![allow(unsafe_code)]
 
+pub mod affinity;
 pub mod clock;
 pub mod credentials;
 pub mod directory;

@@ -99,6 +99,13 @@ pub fn new_group() -> io::Result<()> {
     Ok(())
 }
 
+/// Leaves the session keyring that was inherited. A kernel without keyrings has none to leave.
+pub fn new_keyring() {
+    const JOIN_SESSION_KEYRING: libc::c_int = 1;
+    // SAFETY: a null name asks for an anonymous keyring; nothing is read or written.
+    unsafe { libc::syscall(libc::SYS_keyctl, JOIN_SESSION_KEYRING, std::ptr::null::<libc::c_char>()) };
+}
+
 /// The file mode creation mask.
 pub fn set_umask(mask: u32) {
     // SAFETY: cannot fail.

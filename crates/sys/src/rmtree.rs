@@ -9,12 +9,14 @@ use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use crate::directory;
+use crate::{credentials, directory};
 
 /// Directories are at most this deep in open descriptors; what lies deeper is moved up to the top first.
 const DEPTH: usize = 64;
 /// How often a directory that is filled again while it is emptied is tried.
 const PASSES: usize = 16;
+/// The same for trees that are deep, or made deeper meanwhile: 64 levels are moved up in each round.
+const ROUNDS: usize = 16_384;
 
 /// What is left and why.
 #[derive(Debug)]
@@ -28,7 +30,8 @@ pub struct Leftover {
 
 impl fmt::Display for Leftover {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}`: {}", self.first, self.error)?;
+        // The name is the job owner's: it must not look like something else in a log.
+        write!(f, "{:?}: {}", self.first, self.error)?;
         if self.count > 1 { write!(f, " (and {} more)", self.count - 1) } else { Ok(()) }
     }
 }
@@ -56,7 +59,7 @@ pub fn remove(parent: BorrowedFd<'_>, name: &CStr) -> Result<(), Leftover> {
         Err(error) => return Err(fail(error)),
     };
     let mut idle = 0;
-    loop {
+    for round in 1.. {
         let mut walk = Walk { top: open.as_fd(), buffer: vec![0; 32 * 1024], moved: 0, leftover: None };
         if let Err(error) = directory::rewind(open.as_fd()) {
             return Err(fail(error));
@@ -70,16 +73,23 @@ pub fn remove(parent: BorrowedFd<'_>, name: &CStr) -> Result<(), Leftover> {
             Err(error) if error.raw_os_error() == Some(libc::ENOENT) => return Ok(()),
             // Filled again by somebody: try again, unless something in it cannot be removed at all.
             Err(error)
-                if error.raw_os_error() == Some(libc::ENOTEMPTY) && left.is_none() && idle < PASSES => {}
+                if error.raw_os_error() == Some(libc::ENOTEMPTY)
+                    && left.is_none()
+                    && idle < PASSES
+                    && round < ROUNDS => {}
             Err(error) => return Err(left.unwrap_or_else(|| fail(error))),
         }
     }
+    Ok(())
 }
 
 fn open_directory(parent: BorrowedFd<'_>, name: &CStr) -> io::Result<OwnedFd> {
     match directory::open_below(parent, name) {
-        // A directory without rights for its owner: as the owner they can be given back.
-        Err(error) if error.raw_os_error() == Some(libc::EACCES) => {
+        // A directory without rights for its owner: as the owner they can be given back. Never as root, which could
+        // be led elsewhere by a link.
+        Err(error)
+            if error.raw_os_error() == Some(libc::EACCES) && credentials::user_ids().effective != 0 =>
+        {
             directory::open_up(parent, name)?;
             directory::open_below(parent, name)
         }

@@ -5,6 +5,7 @@ use super::*;
 fn plan() -> Plan {
     Plan {
         steps: [false, false, true, false, false],
+        foreign: [false; 5],
         notify: None,
         notify_kill: Some(USR2),
         notify_susp: Some(USR1),
@@ -17,6 +18,7 @@ fn plan() -> Plan {
         h_rt: None,
         s_rt_grace: None,
         limits: JobLimits::default(),
+        checkpointing: None,
         forbid_reschedule: false,
         forbid_apperror: false,
         sweep: true,
@@ -302,7 +304,7 @@ fn a_method_runs_once_at_a_time_and_the_end_waits_for_it() {
     );
     scene.at(12.0, Event::Ended(End::Exited(0))).at(12.0, Event::Swept);
     assert!(!scene.log.iter().any(|action| matches!(action, Action::Usage(_))));
-    scene.at(15.0, Event::MethodEnded(Control::Terminate));
+    scene.at(15.0, Event::MethodEnded(Control::Terminate, true)).at(15.0, Event::Swept);
     let end = JobEnd { end: End::Exited(0), limited: false, ran: Duration::from_secs(12) };
     assert!(scene.log.contains(&Action::Usage(end)), "the job's own end counts, not the method's");
 }
@@ -387,10 +389,10 @@ fn h_vmem_kills_at_once_and_is_reported_as_a_limit() {
 fn migration_kills_and_marks_the_job() {
     let mut scene = Scene::running(plan());
     scene.at(0.0, Event::Order(Order::Migrate)).at(0.0, Event::Ended(KILLED)).at(0.0, Event::Swept);
-    assert!(scene.log.contains(&Action::Checkpointed));
+    assert!(scene.log.contains(&Action::Checkpointed(false)));
     let mut scene = Scene::new(all_steps());
     scene.at(0.0, Event::Started).at(0.0, Event::Order(Order::Migrate)).at(0.0, Event::Ended(KILLED));
-    assert!(scene.log.contains(&Action::Checkpointed));
+    assert!(scene.log.contains(&Action::Checkpointed(false)));
     assert_eq!(scene.steps(), [Step::Prolog, Step::Epilog]);
 }
 
@@ -424,4 +426,120 @@ fn an_abandoned_job_is_reported_and_not_waited_for_again() {
     assert_eq!(scene.steps(), [Step::Epilog]);
     scene.at(99.0, Event::Started).at(99.0, Event::Ended(End::Exited(0)));
     assert_eq!(scene.log.last(), Some(&Action::Leave));
+}
+
+fn checkpointing(commands: bool) -> Checkpointing {
+    let command = |text: &str| commands.then(|| text.to_owned());
+    Checkpointing {
+        commands,
+        signal: (!commands).then_some(USR2),
+        command: command("/ckpt"),
+        migr_command: command("/migr"),
+        clean_command: command("/clean"),
+        interval: Some(Duration::from_secs(3)),
+    }
+}
+
+#[test]
+fn a_transparent_checkpoint_is_a_signal_each_interval() {
+    // row 68
+    let mut scene = Scene::running(Plan { checkpointing: Some(checkpointing(false)), ..plan() });
+    scene.at(2.9, Event::Tick).at(3.0, Event::Tick).at(6.0, Event::Tick);
+    assert_eq!(scene.signals(), [USR2, USR2]);
+    scene.at(7.0, Event::Order(Order::Migrate)).at(7.0, Event::Ended(KILLED)).at(7.0, Event::Swept);
+    assert_eq!(scene.signals(), [USR2, USR2, KILL]);
+    assert!(scene.log.contains(&Action::Checkpointed(false)), "RESTARTED 1");
+}
+
+#[test]
+fn an_application_level_checkpoint_is_a_command_and_the_end_cleans_up() {
+    // row 69
+    let mut scene = Scene::running(Plan { checkpointing: Some(checkpointing(true)), ..plan() });
+    scene.at(3.0, Event::Tick).at(4.0, Event::MethodEnded(Control::Checkpoint, true));
+    assert_eq!(
+        scene.wanted(),
+        [Action::Run(Control::Checkpoint, "/ckpt".into()), Action::Checkpointed(true)]
+    );
+    scene.at(5.0, Event::Ended(End::Exited(0))).at(5.0, Event::Swept);
+    assert_eq!(scene.log.last(), Some(&Action::Run(Control::Clean, "/clean".into())));
+    assert!(
+        !scene.log.iter().any(|action| matches!(action, Action::Usage(_))),
+        "the clean command is waited for"
+    );
+    scene.at(6.0, Event::MethodEnded(Control::Clean, true)).at(6.0, Event::Swept);
+    assert!(scene.log.contains(&Action::NotCheckpointed), "a job that ended is not started again");
+}
+
+#[test]
+fn an_application_level_migration_is_the_commands_business() {
+    // row 70
+    let mut scene = Scene::running(Plan { checkpointing: Some(checkpointing(true)), ..plan() });
+    scene.at(1.0, Event::Order(Order::Migrate));
+    assert_eq!(scene.wanted(), [Action::Run(Control::Migrate, "/migr".into())]);
+    scene
+        .at(2.0, Event::MethodEnded(Control::Migrate, true))
+        .at(2.0, Event::Ended(KILLED))
+        .at(2.0, Event::Swept);
+    let cleaned = scene.log.iter().any(|action| matches!(action, Action::Run(Control::Clean, _)));
+    assert!(!cleaned && scene.log.contains(&Action::Checkpointed(true)), "RESTARTED 2");
+}
+
+#[test]
+fn a_migration_that_forgets_to_end_the_job_is_ended() {
+    let mut scene = Scene::running(Plan { checkpointing: Some(checkpointing(true)), ..plan() });
+    scene.at(1.0, Event::Order(Order::Migrate)).at(2.0, Event::MethodEnded(Control::Migrate, false));
+    scene.at(122.0, Event::Tick);
+    assert_eq!(scene.signals(), [KILL]);
+}
+
+#[test]
+fn deleting_a_checkpointing_job_cleans_up() {
+    // row 71
+    let mut scene = Scene::running(Plan { checkpointing: Some(checkpointing(true)), ..plan() });
+    scene.at(1.0, Event::Order(Order::Kill)).at(1.0, Event::Ended(KILLED)).at(1.0, Event::Swept);
+    assert_eq!(scene.log.last(), Some(&Action::Run(Control::Clean, "/clean".into())));
+}
+
+#[test]
+fn an_order_during_the_epilog_is_no_failure_of_the_queue() {
+    let mut scene = Scene::new(Plan { steps: [false, false, true, false, true], ..plan() });
+    scene.exits(0).at(1.0, Event::Swept).at(1.0, Event::Started);
+    scene.at(2.0, Event::Order(Order::Kill)).at(12.0, Event::Tick).at(13.0, Event::Ended(End::Exited(143)));
+    assert!(scene.log.contains(&Action::SignalProcedure(TERM)));
+    assert_eq!(scene.codes(), [] as [u8; 0]);
+}
+
+#[test]
+fn the_job_owner_cannot_cut_off_another_users_procedure() {
+    let foreign = Plan { foreign: [true; 5], ..all_steps() };
+    let mut scene = Scene::new(foreign.clone());
+    scene.at(1.0, Event::Started).at(2.0, Event::Order(Order::Kill)).at(3.0, Event::Order(Order::KillNow));
+    scene.at(4.0, Event::Ended(End::Exited(0)));
+    assert_eq!(scene.steps(), [Step::Prolog, Step::Epilog]);
+    scene.at(4.0, Event::Started).at(5.0, Event::Order(Order::Kill)).at(30.0, Event::Tick);
+    assert!(!scene.log.iter().any(|action| matches!(action, Action::SignalProcedure(_))), "{:?}", scene.log);
+    scene.at(31.0, Event::Ended(End::Exited(0)));
+    assert_eq!(scene.codes(), [] as [u8; 0]);
+}
+
+#[test]
+fn a_procedure_that_never_becomes_its_program_is_the_jobs_fault() {
+    let mut scene = Scene::new(Plan { procedure_timeout: Some(Duration::from_secs(3)), ..all_steps() });
+    scene.at(3.0, Event::Tick).at(3.1, Event::Ended(KILLED));
+    assert_eq!(scene.codes(), [26]);
+}
+
+#[test]
+fn what_a_method_leaves_behind_is_swept_as_well() {
+    let methods = [Method::Default, Method::Default, Method::Command("/t".into())];
+    let mut scene = Scene::running(Plan { methods, ..plan() });
+    scene.at(0.0, Event::Order(Order::Kill)).at(1.0, Event::Ended(KILLED)).at(1.0, Event::Swept);
+    scene.at(2.0, Event::MethodEnded(Control::Terminate, true));
+    assert_eq!(scene.log.last(), Some(&Action::Sweep(Scope::Job)));
+}
+
+#[test]
+fn a_limit_beyond_all_clocks_is_none() {
+    let scene = Scene::running(Plan { h_rt: Some(Duration::MAX), ..plan() });
+    assert_eq!(scene.machine.deadline(), Some(Duration::MAX));
 }

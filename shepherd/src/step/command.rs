@@ -147,7 +147,11 @@ pub fn execute(program: &Program, environment: &[CString]) -> Failure {
         let Ok(path) = CString::new(candidate) else { continue };
         let error = exec::execve(&path, &arguments, environment);
         match error.kind() {
-            std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => {}
+            std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => {
+                if last.raw_os_error().is_none() {
+                    last = error;
+                }
+            }
             // A script without `#!` is read by the shell, as execvp does.
             _ if error.raw_os_error() == Some(NO_FORMAT) => {
                 let mut line = vec![c"/bin/sh".to_owned(), path];
@@ -164,7 +168,13 @@ pub fn execute(program: &Program, environment: &[CString]) -> Failure {
     }
     let file = String::from_utf8_lossy(&program.file);
     let name = String::from_utf8_lossy(program.arguments.first().map_or(&[][..], Vec::as_slice));
-    Failure::coded(ExitState::Shell, format!("execvlp({file}, \"{name}\") failed: {}", plain(&last)))
+    // Arguments or variables that are too long are the job's own fault, wherever they were to go.
+    let state = if last.kind() == std::io::ErrorKind::ArgumentListTooLong {
+        ExitState::ApplicationError
+    } else {
+        ExitState::Shell
+    };
+    Failure::coded(state, format!("execvlp({file}, \"{name}\") failed: {}", plain(&last)))
 }
 
 /// ENOEXEC

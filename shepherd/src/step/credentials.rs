@@ -16,6 +16,9 @@ pub struct Identity {
     pub uid: u32,
     pub gid: u32,
     pub groups: Vec<u32>,
+    /// From the name service; empty where it was not asked.
+    pub home: OsString,
+    pub shell: OsString,
 }
 
 impl Identity {
@@ -30,7 +33,14 @@ impl Identity {
             let groups = spec.config.shown(Key::OxGroups);
             let groups = groups.split_ascii_whitespace().map(str::parse).collect::<Result<_, _>>();
             let groups = groups.map_err(|_| "config: `ox_groups`: expected group numbers".to_owned())?;
-            return Ok(Self { name: name.to_owned(), uid, gid, groups });
+            return Ok(Self {
+                name: name.to_owned(),
+                uid,
+                gid,
+                groups,
+                home: OsString::new(),
+                shell: OsString::new(),
+            });
         }
         let mut identity = Self::of_user(name.as_bytes())?;
         // USE_QSUB_GID: the group the job was submitted with. The groups stay those of the account.
@@ -58,7 +68,7 @@ impl Identity {
             })?;
         let groups = users::groups(&c_name, user.gid)
             .map_err(|error| format!("can't get the groups of user \"{shown}\": {error}"))?;
-        Ok(Self { name: user.name, uid: user.uid, gid: user.gid, groups })
+        Ok(Self { name: user.name, uid: user.uid, gid: user.gid, groups, home: user.home, shell: user.shell })
     }
 
     /// `min_uid` and `min_gid` of sge_conf(5); they bind the job alone (8.1.9).

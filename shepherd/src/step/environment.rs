@@ -9,15 +9,16 @@ use oxherd_model::shell_start_mode::ShellStartMode;
 use super::stdio::Paths;
 use crate::machine::Step;
 use crate::spec::Spec;
+use crate::step::credentials::Identity;
 
 /// PATH of procedures that run as another user than the job owner.
 const SAFE_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// What such procedures get besides `SGE_*`: names that execd sets itself, after the user's own. TMPDIR and
-/// ENVIRONMENT are not among them, as in 8.1.9.
-const PASSED: [&str; 24] = [
+/// What such procedures get: names whose value execd or this shepherd sets after the user's own, and that steer no
+/// program. Whatever else is there the job owner chose. HOME and SHELL are the target's; TMPDIR, TMP and PWD lead into
+/// directories of the owner's.
+const PASSED: [&str; 43] = [
     "ARC",
-    "HOME",
     "HOSTNAME",
     "JOB_ID",
     "JOB_NAME",
@@ -28,19 +29,42 @@ const PASSED: [&str; 24] = [
     "NSLOTS",
     "PE",
     "PE_HOSTFILE",
-    "PWD",
     "QUEUE",
     "REQNAME",
     "REQUEST",
     "RESTARTED",
-    "SHELL",
-    "TMP",
     "TZ",
     "USER",
-    "LC_ALL",
     "LANG",
     "LANGUAGE",
+    "LC_ALL",
+    "LC_COLLATE",
+    "LC_CTYPE",
+    "LC_MESSAGES",
+    "LC_NUMERIC",
+    "LC_TIME",
+    "SGE_ACCOUNT",
+    "SGE_ARCH",
+    "SGE_BINARY_PATH",
+    "SGE_BINDING",
+    "SGE_CKPT_DIR",
+    "SGE_CKPT_ENV",
+    "SGE_CWD_PATH",
+    "SGE_JOBEXIT_STAT",
+    "SGE_JOB_SPOOL_DIR",
+    "SGE_STDERR_PATH",
+    "SGE_STDIN_PATH",
+    "SGE_STDOUT_PATH",
+    "SGE_TASK_FIRST",
+    "SGE_TASK_ID",
+    "SGE_TASK_LAST",
+    "SGE_TASK_STEPSIZE",
+    "SGE_ROOT",
+    "SGE_CELL",
 ];
+
+/// Where commands of a procedure find the cell: execd's own word counts, never the user's.
+const OF_EXECD: [&str; 4] = ["SGE_ROOT", "SGE_CELL", "SGE_QMASTER_PORT", "SGE_EXECD_PORT"];
 
 /// Builds the environment of a step; `None` for the streams of a method.
 #[must_use]
@@ -49,17 +73,16 @@ pub fn build(
     step: Step,
     paths: Option<&Paths>,
     job_exit: Option<u8>,
-    foreign: bool,
+    target: Option<&Identity>,
 ) -> Environment {
     let config = &spec.config;
-    let mut environment = Environment::new();
+    let mut environment = spec.environment.clone();
     if config.flag(Key::InheritEnv, true).unwrap_or(true) {
         for (name, value) in std::env::vars_os() {
-            environment.set(name, value);
+            if environment.get(&name).is_none() {
+                environment.set(name, value);
+            }
         }
-    }
-    for (name, value) in spec.environment.iter() {
-        environment.set(name, value);
     }
     if let Some(paths) = paths {
         environment.set("SGE_STDIN_PATH", paths.stdin.clone());
@@ -77,25 +100,49 @@ pub fn build(
         environment.set("SGE_STARTER_SHELL_START_MODE", mode);
         environment.set("SGE_STARTER_USE_LOGIN_SHELL", if login { "true" } else { "false" });
     }
+    if let Some(binding) = &spec.binding {
+        let processors: Vec<_> = binding.processors.iter().map(u32::to_string).collect();
+        environment.set("SGE_BINDING", processors.join(" "));
+    }
     if let Some(status) = job_exit {
         environment.set("SGE_JOBEXIT_STAT", status.to_string());
     }
-    if foreign {
-        clean(&mut environment);
+    if let Some(target) = target {
+        clean(&mut environment, target, !config.is_none(Key::Pe));
     }
     environment
 }
 
 /// Leaves only what the job owner cannot use to steer another user's program: the owner chose the values of all
-/// other names, among them LD_PRELOAD, BASH_ENV, PERL5LIB and PATH.
-fn clean(environment: &mut Environment) {
+/// other names, among them LD_PRELOAD, BASH_ENV, PERL5LIB and PATH, and owns what lies in their HOME.
+fn clean(environment: &mut Environment, target: &Identity, parallel: bool) {
     environment.retain(|name, value| {
         let (name, value) = (name.as_bytes(), value.as_bytes());
-        let locale = name == b"LANG" || name == b"LANGUAGE" || name.starts_with(b"LC_");
-        let passed = name.starts_with(b"SGE_") || PASSED.iter().any(|p| p.as_bytes() == name) || locale;
-        passed && (!locale || is_locale(value))
+        let passed = PASSED.iter().any(|passed| passed.as_bytes() == name)
+            // SGE_O_*: how the user was when the job was submitted; procedures read them (qsub(1)).
+            || name.starts_with(b"SGE_O_");
+        passed
+            && match name {
+                b"TZ" => is_time_zone(value),
+                b"PE" | b"PE_HOSTFILE" => parallel,
+                _ if name == b"LANG" || name == b"LANGUAGE" || name.starts_with(b"LC_") => is_locale(value),
+                _ => true,
+            }
     });
+    for name in OF_EXECD {
+        if let Some(value) = of_shepherd(name) {
+            environment.set(name, value);
+        }
+    }
     environment.set("PATH", SAFE_PATH);
+    environment.set("HOME", target.home.clone());
+    environment.set("SHELL", target.shell.clone());
+}
+
+/// The name of a zone that the system knows, and no path that a program would open.
+fn is_time_zone(value: &[u8]) -> bool {
+    value.first().is_some_and(u8::is_ascii_alphabetic)
+        && value.iter().all(|byte| byte.is_ascii_alphanumeric() || b"/_-+,".contains(byte))
 }
 
 /// A locale's name, not a path to one.
@@ -151,15 +198,36 @@ mod tests {
             ("SGE_TASK_ID", "1"),
             ("JOB_ID", "7"),
             ("TMP", "/x"),
+            ("HOME", "/home/evil"),
+            ("TZ", ":/tmp/fifo"),
+            ("PE", "forged"),
+            ("SGE_ND", "1"),
+            ("SGE_O_HOME", "/home/u"),
         ] {
             environment.set(name, value);
         }
-        clean(&mut environment);
+        let target = Identity {
+            name: "root".into(),
+            uid: 0,
+            gid: 0,
+            groups: vec![0],
+            home: "/root".into(),
+            shell: "/bin/bash".into(),
+        };
+        clean(&mut environment, &target, false);
         let left: Vec<_> =
             environment.iter().map(|(n, v)| format!("{}={}", n.display(), v.display())).collect();
         assert_eq!(
             left,
-            ["LC_ALL=C.UTF-8", "SGE_TASK_ID=1", "JOB_ID=7", "TMP=/x", &format!("PATH={SAFE_PATH}")]
+            [
+                "LC_ALL=C.UTF-8",
+                "SGE_TASK_ID=1",
+                "JOB_ID=7",
+                "SGE_O_HOME=/home/u",
+                &format!("PATH={SAFE_PATH}"),
+                "HOME=/root",
+                "SHELL=/bin/bash"
+            ]
         );
     }
 }

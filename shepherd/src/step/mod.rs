@@ -1,5 +1,6 @@
 //! One file for each feature of queue_conf(5) that a child sets up on its way to exec. [`crate::job`] has their order.
 
+pub mod binding;
 pub mod command;
 pub mod credentials;
 pub mod environment;

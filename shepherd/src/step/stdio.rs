@@ -7,6 +7,7 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
 use oxherd_handoff::{Config, ExitState, Key};
@@ -111,7 +112,7 @@ pub fn plain(error: &io::Error) -> String {
 ///
 /// # Errors
 /// 26 or 28.
-pub fn open(spec: &Spec, paths: &Paths, script: Option<&OsStr>) -> Result<(), Failure> {
+pub fn open(spec: &Spec, step: Step, paths: &Paths, script: Option<&OsStr>) -> Result<(), Failure> {
     let stdin = match script {
         Some(script) => File::open(script).map_err(|error| {
             let shown = Path::new(script).display();
@@ -128,10 +129,21 @@ pub fn open(spec: &Spec, paths: &Paths, script: Option<&OsStr>) -> Result<(), Fa
         Failure::coded(ExitState::WorkingDirectory, text)
     })?;
     let output = |path: &OsStr| -> Result<File, Failure> {
-        OpenOptions::new().append(true).create(true).open(path).map_err(|error| {
-            let shown = Path::new(path).display();
-            failure(format!("error: can't open output file \"{shown}\": {}", plain(&error)))
-        })
+        let fail =
+            |text: &str| failure(format!("error: can't open output file \"{}\": {text}", path.display()));
+        let mut options = OpenOptions::new();
+        options.append(true).create(true);
+        if step == Step::Job {
+            return options.open(path).map_err(|error| fail(&plain(&error)));
+        }
+        // A pipe of the owner's could hold up a procedure for ever, or end it with SIGPIPE: either would be taken for
+        // the procedure's own failure and close the queue.
+        let file = options.custom_flags(fd::NONBLOCK).open(path).map_err(|error| fail(&plain(&error)))?;
+        if file.metadata().is_ok_and(|metadata| metadata.file_type().is_fifo()) {
+            return Err(fail("it is a pipe, which a procedure cannot write to"));
+        }
+        fd::set_blocking(file.as_fd()).map_err(|error| fail(&plain(&error)))?;
+        Ok(file)
     };
     let stdout = if paths.own_stdout { None } else { Some(output(&paths.stdout)?) };
     let stderr = if paths.own_stderr || paths.merge { None } else { Some(output(&paths.stderr)?) };
