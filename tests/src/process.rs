@@ -52,9 +52,15 @@ pub fn alive(pid: i32) -> bool {
     Process::read(pid).is_some()
 }
 
-/// True if the process is stopped by a signal.
+/// True if the process stands still because of a signal.
+///
+/// Shells use vfork: when the child is stopped before its exec, the parent waits in state `D` and is never seen in `T`.
 pub fn stopped(pid: i32) -> bool {
-    Process::read(pid).is_some_and(|process| process.state == 'T')
+    match Process::read(pid).map(|process| process.state) {
+        Some('T') => true,
+        Some('D') => all().iter().any(|child| child.ppid == pid && child.state == 'T'),
+        _ => false,
+    }
 }
 
 /// The processes that have the additional group id.

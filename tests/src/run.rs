@@ -1,6 +1,7 @@
 //! A running shepherd, driven the way execd drives it.
 
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 use std::{fs, io};
@@ -21,6 +22,8 @@ const END: Duration = secs(45);
 pub struct Running<'a> {
     job: &'a JobDir,
     child: Child,
+    /// Set once the shepherd was reaped: its pid may then be somebody else's.
+    status: Option<ExitStatus>,
 }
 
 impl<'a> Running<'a> {
@@ -34,7 +37,7 @@ impl<'a> Running<'a> {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         spawn::as_execd(&mut command, &job.admin);
         let child = command.spawn().unwrap_or_else(|error| panic!("start {}: {error}", program.display()));
-        Self { job, child }
+        Self { job, child, status: None }
     }
 
     pub fn pid(&self) -> i32 {
@@ -44,6 +47,7 @@ impl<'a> Running<'a> {
     /// Sends a signal to the shepherd as execd does: effective uid admin, real uid 0.
     #[track_caller]
     pub fn send(&self, signal: i32) {
+        assert_eq!(self.status, None, "the shepherd has ended already");
         spawn::signal_as_admin(self.pid(), signal, &self.job.admin).expect("execd can signal the shepherd");
     }
 
@@ -98,6 +102,20 @@ impl<'a> Running<'a> {
         })
     }
 
+    /// Waits until the job itself is stopped.
+    #[track_caller]
+    pub fn wait_stopped(&self, limit: Duration) {
+        let pid = self.job_pid();
+        if poll(limit, || process::stopped(pid).then_some(())).is_none() {
+            panic!("the job is not stopped after {limit:?}: {:#?}\n{}", self.processes(), self.trace());
+        }
+    }
+
+    /// The trace so far.
+    pub fn trace(&self) -> String {
+        fs::read_to_string(self.job.path().join("trace")).unwrap_or_default()
+    }
+
     /// Waits until a file in the working directory has a line `line`.
     #[track_caller]
     pub fn wait_line(&self, name: &str, line: &str) {
@@ -108,12 +126,17 @@ impl<'a> Running<'a> {
 
     /// True while the shepherd runs.
     pub fn is_running(&mut self) -> bool {
-        matches!(self.child.try_wait(), Ok(None))
+        self.reap().is_none()
+    }
+
+    fn reap(&mut self) -> Option<ExitStatus> {
+        self.status = self.child.try_wait().expect("wait for the shepherd");
+        self.status
     }
 
     /// The wait status if the shepherd ends within `limit`.
     pub fn ends_within(&mut self, limit: Duration) -> Option<ExitStatus> {
-        poll(limit, || self.child.try_wait().expect("wait for the shepherd"))
+        poll(limit, || self.reap())
     }
 
     /// Waits for the end and reads what was left.
@@ -122,7 +145,7 @@ impl<'a> Running<'a> {
         match self.ends_within(END) {
             Some(status) => Outcome::read(&self.job.path(), status),
             None => {
-                let trace = fs::read_to_string(self.job.path().join("trace")).unwrap_or_default();
+                let trace = self.trace();
                 panic!(
                     "the shepherd did not end within {END:?}:\n{trace}\nprocesses: {:#?}",
                     self.processes()
@@ -140,24 +163,41 @@ impl<'a> Running<'a> {
     pub fn remains(&self) -> Vec<Process> {
         let mut found = self.processes();
         found.extend(process::marked(&self.job.marker()));
-        found.extend(process::tree(self.pid()));
+        if self.status.is_none() {
+            found.extend(process::tree(self.pid()));
+        }
         found
     }
 }
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
-        // The shepherd first, so that it starts nothing more; then its people until a pass finds none.
-        let mut ended = matches!(self.child.try_wait(), Ok(Some(_)));
         for _ in 0..200 {
+            self.reap();
             let remains = self.remains();
-            if remains.is_empty() && ended {
+            if remains.is_empty() && self.status.is_some() {
                 break;
             }
             for process in remains {
                 let _gone: io::Result<()> = spawn::kill(process.pid, libc::SIGKILL);
             }
-            ended = ended || poll(secs(0), || self.child.try_wait().ok().flatten()).is_some();
+        }
+        self.remove_groups();
+    }
+}
+
+impl Running<'_> {
+    /// Removes the control group a killed shepherd of ours could not.
+    fn remove_groups(&self) {
+        for mountpoint in ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"] {
+            let group = Path::new(mountpoint).join(format!("oxherd-{}-{}", self.job.id(), self.pid()));
+            let _in_use = poll(secs(2), || {
+                for leaf in fs::read_dir(&group).ok().into_iter().flatten().flatten() {
+                    let _a_file_or_in_use = fs::remove_dir(leaf.path());
+                }
+                let _absent_or_in_use = fs::remove_dir(&group);
+                (!group.exists()).then_some(())
+            });
         }
     }
 }

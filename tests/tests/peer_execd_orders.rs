@@ -83,7 +83,7 @@ fn jobs_follow_their_orders(case: &Case) {
     let gid = group(&cluster, job);
     let state = |wanted: bool| {
         let processes = members(&cluster, gid);
-        !processes.is_empty() && processes.iter().all(|process| (process.state == 'T') == wanted)
+        !processes.is_empty() && processes.iter().all(|process| process::stopped(process.pid) == wanted)
     };
     cluster.q("qmod", &["-sj", &job.to_string()]);
     wait_until("all processes of a suspended job to be stopped", secs(15), || state(true));

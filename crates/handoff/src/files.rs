@@ -19,8 +19,9 @@ pub const NORESOURCES: &str = "noresources";
 pub const SHEPHERD_ABOUT_TO_EXIT: &str = "shepherd_about_to_exit";
 
 /// Files of an earlier run in the same directory (KEEP_ACTIVE) that would be taken for this run's result.
-pub const STALE: [&str; 9] =
-    [ERROR, EXIT_STATUS, USAGE, CHECKPOINTED, ADDGRPID, PID, JOB_PID, SIGNAL, SHEPHERD_ABOUT_TO_EXIT];
+/// Not `signal`: an order may have been written for this run already.
+pub const STALE: [&str; 8] =
+    [ERROR, EXIT_STATUS, USAGE, CHECKPOINTED, ADDGRPID, PID, JOB_PID, SHEPHERD_ABOUT_TO_EXIT];
 
 /// Reads `pid`, `job_pid` or `addgrpid`: one decimal number and a newline. `None` as long as it is not complete.
 ///

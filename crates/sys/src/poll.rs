@@ -42,3 +42,61 @@ pub fn readable<const N: usize>(
 pub fn pause(time: Duration) -> io::Result<()> {
     readable::<0>([], Some(time)).map(drop)
 }
+
+/// What is wanted of a descriptor, and after [`wait`] what it can do.
+#[derive(Debug, Clone, Copy)]
+pub struct Interest<'a> {
+    fd: BorrowedFd<'a>,
+    read: bool,
+    write: bool,
+}
+
+/// What a descriptor can do now. An end that is gone counts as both: the next call says so.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Ready {
+    pub read: bool,
+    pub write: bool,
+}
+
+impl<'a> Interest<'a> {
+    #[must_use]
+    pub const fn new(fd: BorrowedFd<'a>, read: bool, write: bool) -> Self {
+        Self { fd, read, write }
+    }
+}
+
+/// Waits until one of the wishes can be met, or the time is over; one answer for each wish.
+///
+/// # Errors
+/// As [`readable`].
+pub fn wait(wishes: &[Interest<'_>], timeout: Option<Duration>) -> io::Result<Vec<Ready>> {
+    let mut set: Vec<libc::pollfd> = wishes
+        .iter()
+        .map(|wish| libc::pollfd {
+            // Nothing is wanted: then its hang-up is not wanted either.
+            fd: if wish.read || wish.write { wish.fd.as_raw_fd() } else { -1 },
+            events: if wish.read { libc::POLLIN } else { 0 } | if wish.write { libc::POLLOUT } else { 0 },
+            revents: 0,
+        })
+        .collect();
+    let limit = timeout.map(|timeout| libc::timespec {
+        tv_sec: libc::time_t::try_from(timeout.as_secs()).unwrap_or(libc::time_t::MAX),
+        tv_nsec: timeout.subsec_nanos().into(),
+    });
+    let pointer = limit.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+    let count = libc::nfds_t::try_from(set.len()).unwrap_or(0);
+    // SAFETY: the vector has `count` valid entries; the time, if there is one, outlives the call; no mask is set.
+    let result = unsafe { libc::ppoll(set.as_mut_ptr(), count, pointer, std::ptr::null()) };
+    let over = libc::POLLERR | libc::POLLHUP | libc::POLLNVAL;
+    match check(result) {
+        Ok(_) => Ok(set
+            .iter()
+            .map(|entry| Ready {
+                read: entry.revents & (libc::POLLIN | over) != 0,
+                write: entry.revents & (libc::POLLOUT | over) != 0,
+            })
+            .collect()),
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(vec![Ready::default(); wishes.len()]),
+        Err(error) => Err(error),
+    }
+}
