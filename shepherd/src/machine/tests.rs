@@ -1,6 +1,8 @@
 //! Every order of events that matters, fed to the machine.
 
 use super::*;
+use crate::limit::{JobLimits, Sample};
+use oxherd_model::method::Method;
 
 fn plan() -> Plan {
     Plan {
