@@ -4,10 +4,11 @@ use std::ffi::CString;
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 
-use oxherd_handoff::Key;
+use oxherd_handoff::{ExitState, Key};
 use oxherd_sys::process::{self, Pid};
-use oxherd_sys::{affinity, fd, signals};
+use oxherd_sys::{affinity, fd, pty, signals};
 
 use crate::cgroup;
 use crate::machine::Step;
@@ -15,6 +16,7 @@ use crate::privilege::Privilege;
 use crate::spec::Spec;
 use crate::step::command::{self, Program};
 use crate::step::credentials::{self, Identity};
+use crate::step::interactive::{self, Ends, Kind, Streams};
 use crate::step::limits::Limits;
 use crate::step::{Failure, environment, method, nice, procedure, stdio};
 
@@ -30,6 +32,8 @@ pub struct Child<'a> {
     pub report: File,
     /// SGE_JOBEXIT_STAT.
     pub job_exit: Option<u8>,
+    /// The streams of an interactive job.
+    pub streams: Option<Streams>,
 }
 
 /// What the child tells the shepherd before exec.
@@ -65,6 +69,15 @@ impl Child<'_> {
         process::exit_now(i32::from(failed))
     }
 
+    /// Looks up a host for the shepherd: one `address:port` a line, nothing where it is unknown.
+    pub fn resolve(self, host: &str, port: u16) -> ! {
+        use std::net::ToSocketAddrs;
+        let addresses = (host, port).to_socket_addrs();
+        let lines: String = addresses.into_iter().flatten().map(|address| format!("{address}\n")).collect();
+        let _ = (&self.report).write_all(lines.as_bytes());
+        process::exit_now(0)
+    }
+
     fn give_up(self, failure: &Failure) -> ! {
         let mut message = vec![failure.state.map_or(NO_CODE, |state| state.code())];
         message.extend_from_slice(failure.text.as_bytes());
@@ -74,6 +87,11 @@ impl Child<'_> {
 
     fn prepare(&mut self, step: Step) -> Result<(Program, Vec<CString>), Failure> {
         let spec = self.spec;
+        if step == Step::Job
+            && let (Some(session), Some(streams)) = (&spec.interactive, self.streams.take())
+        {
+            return self.prepare_session(session.kind, streams);
+        }
         // A session of its own: pid = pgid = sid, no terminal, and signals to the shepherd's group do not reach it.
         process::new_session().map_err(|error| Failure::phase(format!("can't start a session: {error}")))?;
         let other = procedure::other_user(spec, step);
@@ -120,6 +138,53 @@ impl Child<'_> {
             command::check_file(step.name(), std::ffi::OsStr::new(&os(&program.file)))?;
         }
         let variables = environment::build(spec, step, Some(&paths), self.job_exit, target.as_ref());
+        Ok((program, environment::strings(&variables)))
+    }
+
+    /// An interactive job: like a batch job, but for where its streams come from and what it starts.
+    fn prepare_session(&mut self, kind: Kind, streams: Streams) -> Result<(Program, Vec<CString>), Failure> {
+        let spec = self.spec;
+        let Streams { ends, mut go } = streams;
+        process::new_session().map_err(|error| Failure::phase(format!("can't start a session: {error}")))?;
+        self.common(false)?;
+        let without_shell = interactive::wait_for_client(&mut go)?;
+        drop(go);
+        let mut owner = Identity::of_owner(spec).map_err(Failure::phase)?;
+        owner.check_minimum(spec)?;
+        if owner.shell.is_empty() {
+            // The numbers came with `config`; shell and home did not.
+            let account = Identity::of_user(owner.name.as_bytes()).map_err(Failure::phase)?;
+            (owner.home, owner.shell) = (account.home, account.shell);
+        }
+        owner.mark(spec.add_grp_id());
+        nice::apply(spec)?;
+        let lines = self.limits.apply(true);
+        self.trace(&lines);
+        if self.privilege.root {
+            if let Ends::Terminal(slave) = &ends
+                && let Err(error) = pty::give(slave, owner.uid)
+            {
+                self.trace(&[format!("can't give the terminal to its user: {error}")]);
+            }
+            owner.assume(spec)?;
+        }
+        interactive::attach(&ends)?;
+        drop(ends);
+        let cwd = match kind {
+            Kind::Login => owner.home.as_os_str(),
+            Kind::Command => spec.config.os(Key::Cwd).unwrap_or_default(),
+        };
+        if let Err(error) = std::env::set_current_dir(cwd) {
+            if kind == Kind::Command {
+                let text = format!("error: can't chdir to {}: {}", command::shown(cwd), stdio::plain(&error));
+                return Err(Failure::coded(ExitState::WorkingDirectory, text));
+            }
+            // As login does: the session starts somewhere.
+            let _ = std::env::set_current_dir("/");
+        }
+        let program = interactive::program(spec, kind, &owner, without_shell)?;
+        let mut variables = environment::build(spec, Step::Job, None, None, None);
+        interactive::environment(spec, kind, &owner, &mut variables);
         Ok((program, environment::strings(&variables)))
     }
 

@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 pub mod cgroup;
+pub mod channel;
 pub mod containment;
 pub mod guardian;
 pub mod job;

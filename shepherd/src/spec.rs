@@ -15,6 +15,7 @@ use oxherd_model::specifier::{self, Writer};
 
 use crate::limit::JobLimits;
 use crate::machine::{Checkpointing, Control, Plan, Step, USR1, USR2};
+use crate::step::interactive::Interactive;
 use crate::step::{binding, procedure};
 
 /// The job is not started: with which code, and why.
@@ -64,6 +65,8 @@ pub struct Spec {
     pub ours: bool,
     /// The job's TMPDIR; another than `tmpdir` where that name was taken.
     pub tmpdir: Option<OsString>,
+    /// Set where the job is no batch job.
+    pub interactive: Option<Interactive>,
     /// Processors the job is bound to, or only told of.
     pub binding: Option<Binding>,
     /// Sentences for the trace.
@@ -117,8 +120,18 @@ impl Spec {
                 compat: conf.compat,
             }
         };
-        let spec = Self { config, environment, switches, ours, tmpdir: None, binding: None, remarks };
+        let mut spec = Self {
+            config,
+            environment,
+            switches,
+            ours,
+            tmpdir: None,
+            interactive: None,
+            binding: None,
+            remarks,
+        };
         spec.refuse_unsupported()?;
+        spec.interactive = Interactive::parse(&spec).map_err(Refusal::job)?;
         Ok(spec)
     }
 
@@ -150,14 +163,11 @@ impl Spec {
         if config.flag(Key::UseAfs, false)? {
             return Err(Refusal { state: ExitState::Afs, text: "AFS is not supported".to_owned() });
         }
-        let script = config.shown(Key::ScriptFile);
-        if matches!(script.as_str(), "QLOGIN" | "QRSH" | "QRLOGIN" | "INTERACTIVE") {
-            return Err(Refusal::job(format!("interactive jobs ({script}) are not supported yet")));
+        let interactive = Interactive::parse(self).map_err(Refusal::job)?;
+        if config.get(Key::PeTaskId).is_some() && interactive.is_none() {
+            return Err(Refusal::job("a task of a parallel job that is not interactive is not supported"));
         }
-        if config.get(Key::PeTaskId).is_some() {
-            return Err(Refusal::job("tasks of tightly integrated parallel jobs are not supported yet"));
-        }
-        if config.number(Key::Pty, 0)? == 1 {
+        if config.number(Key::Pty, 0)? == 1 && interactive.is_none() {
             return Err(Refusal::job("a pseudo terminal for a batch job (-pty y) is not supported yet"));
         }
         if config.get(Key::OxMemory).is_some_and(|memory| memory != b"classic") {

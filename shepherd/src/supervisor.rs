@@ -1,26 +1,28 @@
 //! The loop: waits for signals, children and time, tells the machine, and does what it says.
 
+mod children;
+mod figures;
+mod session;
+
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::time::Duration;
 
-use oxherd_handoff::{ExitState, Key, Usage, files, signal};
-use oxherd_sys::process::{self, Fork, Pid, Reaped, Rusage, Status};
+use oxherd_handoff::{ExitState, Key, files, signal};
+use oxherd_sys::process::{self, Pid, Reaped, Rusage, Status};
 use oxherd_sys::signals::SignalFd;
-use oxherd_sys::{clock, fd, poll};
+use oxherd_sys::{clock, poll};
 
-use crate::cgroup::{self, Cgroup, Leaf};
+use crate::cgroup::{self, Cgroup};
+use crate::channel::{Channel, Notice};
 use crate::containment::Containment;
 use crate::guardian::Guardian;
-use crate::job::{self, Child};
+use crate::job;
 use crate::journal::Journal;
-use crate::limit::Sample;
-use crate::machine::{Action, Control, End, Event, JobEnd, KILL, Machine, Order, Scope, Step};
+use crate::machine::{Action, Control, End, Event, KILL, Machine, Order, Scope, Step};
 use crate::privilege::Privilege;
-use crate::procfs;
 use crate::spec::{Refusal, Spec};
-use crate::step::credentials::Identity;
 use crate::step::limits::Limits;
 use crate::step::procedure;
 use crate::tmpdir;
@@ -35,6 +37,8 @@ enum Role {
     Step(Step),
     Method(Control),
     Remover,
+    /// Looks up the client's host: name services stay out of this process.
+    Resolver,
 }
 
 /// What a child says before exec.
@@ -64,6 +68,11 @@ pub struct Supervisor {
     usage: Rusage,
     started_at: Duration,
     sweeping: Option<Scope>,
+    /// The client of an interactive job.
+    channel: Option<Channel>,
+    job_started: bool,
+    /// The client has until then to confirm the end.
+    closing: Option<Duration>,
     /// A step was started before.
     children_ran: bool,
     done: bool,
@@ -137,6 +146,9 @@ impl Supervisor {
             usage: Rusage::default(),
             started_at: Duration::ZERO,
             sweeping: None,
+            channel: None,
+            job_started: false,
+            closing: None,
             children_ran: false,
             done: false,
         })
@@ -164,22 +176,31 @@ impl Supervisor {
         if self.sweeping.is_some() {
             timeout = Some(timeout.map_or(SWEEP_PAUSE, |timeout| timeout.min(SWEEP_PAUSE)));
         }
-        let report = self.reports.first().map(|report| report.pipe.as_fd());
-        let second = self.reports.get(1).map(|report| report.pipe.as_fd());
-        match poll::readable([Some(self.signals.as_fd()), report, second], timeout) {
-            Ok(_) => {}
-            Err(error) => {
-                self.journal.trace(&format!("waiting failed: {error}"));
-            }
+        if let Some(at) = self.closing {
+            let left = at.saturating_sub(now);
+            timeout = Some(timeout.map_or(left, |timeout| timeout.min(left)));
         }
+        let mut wishes = vec![poll::Interest::new(self.signals.as_fd(), true, false)];
+        wishes
+            .extend(self.reports.iter().map(|report| poll::Interest::new(report.pipe.as_fd(), true, false)));
+        wishes.extend(self.channel.iter().flat_map(Channel::wishes));
+        if let Err(error) = poll::wait(&wishes, timeout) {
+            self.journal.trace(&format!("waiting failed: {error}"));
+        }
+        self.pump();
         self.read_signals();
         self.read_reports();
         self.reap();
         if self.sweeping.is_some() {
             self.sweep();
         }
-        if self.machine.deadline().is_some_and(|at| at <= clock::boottime()) {
+        let now = clock::boottime();
+        if self.machine.deadline().is_some_and(|at| at <= now) {
             self.feed(Event::Tick);
+        }
+        if self.closing.is_some_and(|at| at <= now) {
+            self.journal.trace("the client did not confirm the end of the session");
+            self.done = true;
         }
     }
 
@@ -262,7 +283,17 @@ impl Supervisor {
             rest = tail.get(end + 1..).unwrap_or_default();
         }
         match (report.about, rest) {
-            (Role::Step(_), []) => self.feed(Event::Started),
+            (Role::Step(step), []) => {
+                self.job_started |= step == Step::Job;
+                self.feed(Event::Started);
+            }
+            (Role::Resolver, lines) => {
+                let text = String::from_utf8_lossy(lines).into_owned();
+                let addresses = text.lines().filter_map(|line| line.parse().ok()).collect();
+                if let Some(Notice::Lost(text)) = self.channel.as_mut().and_then(|c| c.connect(addresses)) {
+                    self.journal.trace(&text);
+                }
+            }
             (Role::Step(_), [code, text @ ..]) => {
                 let text = String::from_utf8_lossy(text).into_owned();
                 self.feed(Event::Refused(state(*code), text));
@@ -332,6 +363,7 @@ impl Supervisor {
                 }
                 self.feed(Event::TmpdirRemoved);
             }
+            Role::Resolver => {}
         }
     }
 
@@ -408,208 +440,8 @@ impl Supervisor {
             Action::Problem(state, text) => self.journal.problem(state, &text),
             Action::Trace(text) => self.journal.trace(&text),
             Action::RemoveTmpdir => self.remove_tmpdir(),
-            Action::Leave => self.done = true,
+            Action::Leave => self.leave(),
         }
-    }
-
-    /// Forks. In the child the closure runs and never returns.
-    fn fork(&mut self, role: Role, leaf: Option<Leaf>, child: impl FnOnce(Child<'_>)) -> io::Result<Pid> {
-        // Nothing that waits to be written may be written twice.
-        self.journal.flush();
-        // Side by side with the first child: each fork makes the pages written since the last one dear again.
-        self.start_guardian();
-        let (reader, writer) = fd::pipe()?;
-        fd::set_nonblocking(reader.as_fd())?;
-        let door = leaf.and_then(|leaf| {
-            let cgroup = self.containment.cgroup()?;
-            match self.privilege.as_root(|| cgroup.door(leaf)) {
-                Ok(door) => Some(door),
-                Err(error) => {
-                    self.journal.trace(&format!("can't open the job's cgroup: {error}"));
-                    None
-                }
-            }
-        });
-        match process::fork()? {
-            Fork::Child => {
-                crate::startup::in_child();
-                drop(reader);
-                // A child that hangs on its way must hold nothing of the shepherd's open, the guardian's pipe least of all.
-                let writer = File::from(writer);
-                let _ = match &door {
-                    Some(door) => fd::close_all_but(&[writer.as_fd(), door.as_fd()]),
-                    None => fd::close_all_but(&[writer.as_fd()]),
-                };
-                child(Child {
-                    spec: &self.spec,
-                    limits: &self.limits,
-                    privilege: self.privilege,
-                    door,
-                    report: writer,
-                    job_exit: self.job_exit,
-                });
-                // Every closure ends in exec or in an exit of its own.
-                process::exit_now(1)
-            }
-            Fork::Parent(pid) => {
-                drop::<OwnedFd>(writer);
-                self.children.push((pid, role));
-                self.reports.push(Report { pipe: reader.into(), bytes: Vec::new(), about: role });
-                Ok(pid)
-            }
-        }
-    }
-
-    /// Nothing of the job runs before its guardian is there.
-    fn start_guardian(&mut self) {
-        if !std::mem::take(&mut self.guarded) {
-            return;
-        }
-        match Guardian::start(self.privilege, self.containment.cgroup(), self.spec.add_grp_id()) {
-            Ok(guardian) => {
-                self.containment.add_helper(guardian.pid());
-                self.guardian = Some(guardian);
-            }
-            Err(error) => self.journal.trace(&format!("no guardian for the job: {error}")),
-        }
-    }
-
-    fn start(&mut self, step: Step) {
-        if self.children_ran {
-            // A prolog may have added to it (8.1.9 reads it for each step).
-            if let Err(refusal) = self.spec.read_environment() {
-                self.journal.trace(&refusal.text);
-            }
-        }
-        self.children_ran = true;
-        if step == Step::Job {
-            // execd starts the job's clock and its usage when it finds this file.
-            if self.spec.config.flag(Key::WriteOsjobId, true).unwrap_or(true) {
-                let gid = self.spec.add_grp_id().unwrap_or(0);
-                self.journal.replace(files::ADDGRPID, format!("{gid}\n").as_bytes());
-            }
-            self.started_at = clock::realtime();
-        }
-        let leaf = if step == Step::Job { Leaf::Job } else { Leaf::Procedures };
-        let forked = self.fork(Role::Step(step), Some(leaf), |child| child.become_step(step));
-        match forked {
-            Ok(pid) => {
-                self.journal.trace(&format!("started {} as process {pid}", step.name()));
-                if step == Step::Job {
-                    self.job = Some(pid);
-                    self.containment.set_job(pid);
-                    crate::startup::set_job(pid);
-                    self.journal.replace(files::JOB_PID, format!("{pid}\n").as_bytes());
-                }
-            }
-            Err(error) => {
-                let text = format!("can't start a process for {}: {error}", step.name());
-                self.feed(Event::Refused(None, text));
-                self.feed(Event::Ended(End::Exited(1)));
-            }
-        }
-    }
-
-    fn run_method(&mut self, control: Control, command: &str) {
-        let job = self.job;
-        let forked = self
-            .fork(Role::Method(control), Some(Leaf::Procedures), |child| child.become_method(command, job));
-        match forked {
-            Ok(pid) => {
-                self.containment.add_helper(pid);
-                self.journal.trace(&format!("starting {} command (pid= {pid}): {command}", control.name()));
-            }
-            Err(error) => {
-                self.journal.trace(&format!(
-                    "can't start the {} command: {error}: sending its signal",
-                    control.name()
-                ));
-                self.feed(Event::MethodEnded(control, false));
-                match control.signal() {
-                    Some(KILL) => self.containment.kill(Scope::Job),
-                    Some(number) => {
-                        self.containment.signal(number);
-                    }
-                    None => {}
-                }
-            }
-        }
-    }
-
-    fn method(&self, control: Control) -> Option<Pid> {
-        self.children.iter().find(|(_, role)| *role == Role::Method(control)).map(|(pid, _)| *pid)
-    }
-
-    fn stop_method(&mut self, control: Control) {
-        if let Some(pid) = self.method(control) {
-            // It is our child and not reaped: the number is still its own, and so is its group's.
-            self.privilege.as_root(|| {
-                let _ = process::kill_group(pid, KILL);
-                let _ = process::kill_child(pid, KILL);
-            });
-        }
-    }
-
-    fn remove_tmpdir(&mut self) {
-        let Some(path) = self.spec.tmpdir.clone() else { return self.feed(Event::TmpdirRemoved) };
-        let forked = self.fork(Role::Remover, None, |child| {
-            let owner = Identity::of_owner(child.spec);
-            let result = owner.and_then(|owner| tmpdir::remove(&path, &owner, child.privilege));
-            child.end_remover(result)
-        });
-        match forked {
-            Ok(pid) => self.containment.add_helper(pid),
-            Err(error) => {
-                self.journal.trace(&format!("can't start the removal of TMPDIR: {error}"));
-                self.feed(Event::TmpdirRemoved);
-            }
-        }
-    }
-
-    // ---- figures ----
-
-    fn sample(&self) -> Sample {
-        let processes = self.containment.job_processes();
-        self.privilege.as_root(|| {
-            let cpu = self.containment.cgroup().and_then(Cgroup::cpu).unwrap_or_else(|| {
-                let living: Duration = processes.iter().map(|pid| procfs::cpu(*pid)).sum();
-                living + self.usage.user + self.usage.system
-            });
-            let memory = processes.iter().map(|pid| procfs::memory(*pid)).sum();
-            Sample { cpu, memory, processes: processes.len() }
-        })
-    }
-
-    fn write_usage(&mut self, job: JobEnd) {
-        let end = match job.end {
-            End::Exited(code) => oxherd_handoff::usage::End::Exited(code),
-            End::Signalled { signal, core } => oxherd_handoff::usage::End::Signalled { signal, core },
-        };
-        let signal = match job.end {
-            // A limit is told by its code; with a signal execd would make 100 of it.
-            End::Signalled { signal, .. } if !job.limited => u32::from(signal),
-            _ => 0,
-        };
-        let start = self.started_at.as_secs();
-        let usage = Usage {
-            wait_status: end.wait_status(),
-            exit_status: u32::from(job.end.status()),
-            signal,
-            start_time: start,
-            // The clock may have been set meanwhile: the length is measured with one that cannot be.
-            end_time: (self.started_at + job.ran).as_secs(),
-            ru_wallclock: (self.started_at + job.ran).as_secs() - start,
-            ru_utime: self.usage.user.as_secs_f64(),
-            ru_stime: self.usage.system.as_secs_f64(),
-            ru_maxrss: self.usage.max_rss,
-            ru_minflt: self.usage.minor_faults,
-            ru_majflt: self.usage.major_faults,
-            ru_inblock: self.usage.blocks_in,
-            ru_oublock: self.usage.blocks_out,
-            ru_nvcsw: self.usage.voluntary_switches,
-            ru_nivcsw: self.usage.involuntary_switches,
-        };
-        self.journal.replace(files::USAGE, usage.text().as_bytes());
     }
 }
 

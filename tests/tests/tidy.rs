@@ -15,7 +15,7 @@ const ARROWS: [(&str, &[&str]); 8] = [
     ("oxherd-execd", &["conf", "wire", "scheduler", "handoff", "sys", "model"]),
     // sys: `oxherd run` looks at who is asking (uid, terminal) and waits for its own job.
     ("oxherd", &["execd", "shepherd", "conf", "handoff", "sys", "model"]),
-    ("oxherd-shepherd", &["handoff", "sys", "model"]),
+    ("oxherd-shepherd", &["handoff", "wire", "sys", "model"]),
     ("oxherd-conf", &["model"]),
     ("oxherd-wire", &["model"]),
     ("oxherd-handoff", &["model"]),

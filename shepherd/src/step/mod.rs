@@ -4,6 +4,7 @@ pub mod binding;
 pub mod command;
 pub mod credentials;
 pub mod environment;
+pub mod interactive;
 pub mod limits;
 pub mod method;
 pub mod nice;
