@@ -31,11 +31,12 @@ impl Guardian {
     /// Those of pipe and fork: the job then runs without.
     pub fn start(privilege: Privilege, cgroup: Option<&Cgroup>, add_grp_id: Option<u32>) -> io::Result<Self> {
         let (reader, writer) = fd::pipe()?;
+        let shepherd = Pid::current();
         match process::fork()? {
             Fork::Child => {
                 crate::startup::in_child();
                 drop(writer);
-                guard(reader, privilege, cgroup, add_grp_id)
+                guard(reader, shepherd, privilege, cgroup, add_grp_id)
             }
             Fork::Parent(pid) => Ok(Self { pid, pipe: writer }),
         }
@@ -52,14 +53,21 @@ impl Guardian {
         privilege.as_root(|| {
             let _ = process::kill_child(self.pid, KILL);
         });
+        // If it could not be killed it ends by itself now, and finds nothing to kill.
+        drop(self.pipe);
         // Reaped here, so that not even a dead process of ours is left to others.
         process::wait_for(self.pid);
-        drop(self.pipe);
     }
 }
 
 /// The guardian's life.
-fn guard(pipe: OwnedFd, privilege: Privilege, cgroup: Option<&Cgroup>, add_grp_id: Option<u32>) -> ! {
+fn guard(
+    pipe: OwnedFd,
+    shepherd: Pid,
+    privilege: Privilege,
+    cgroup: Option<&Cgroup>,
+    add_grp_id: Option<u32>,
+) -> ! {
     // Not in the shepherd's group: who kills that means the shepherd. Signals stay blocked: nobody speaks to it.
     let _ = process::new_session();
     process::set_name(c"oxherd-guardian");
@@ -70,7 +78,12 @@ fn guard(pipe: OwnedFd, privilege: Privilege, cgroup: Option<&Cgroup>, add_grp_i
     let mut byte = [0];
     loop {
         match ends.read(&mut byte) {
+            Ok(0) => break,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            // Not the end of the shepherd: it starts another guardian when this one goes.
+            _ if i32::try_from(std::os::unix::process::parent_id()) == Ok(shepherd.number()) => {
+                process::exit_now(1)
+            }
             _ => break,
         }
     }

@@ -28,6 +28,8 @@ pub struct Child<'a> {
     pub privilege: Privilege,
     /// Where the child enters its cgroup.
     pub door: Option<OwnedFd>,
+    /// The shepherd, to see whether it is still there.
+    pub shepherd: Pid,
     /// Close-on-exec pipe to the shepherd.
     pub report: File,
     /// SGE_JOBEXIT_STAT.
@@ -45,7 +47,7 @@ impl Child<'_> {
     /// Becomes a step. Never returns.
     pub fn become_step(mut self, step: Step) -> ! {
         let failure = match self.prepare(step) {
-            Ok((program, environment)) => execute(&program, &environment),
+            Ok((program, environment)) => self.execute(&program, &environment),
             Err(failure) => failure,
         };
         self.give_up(&failure)
@@ -54,7 +56,7 @@ impl Child<'_> {
     /// Becomes a method. Never returns.
     pub fn become_method(mut self, text: &str, job: Option<Pid>) -> ! {
         let failure = match self.prepare_method(text, job) {
-            Ok((program, environment)) => execute(&program, &environment),
+            Ok((program, environment)) => self.execute(&program, &environment),
             Err(failure) => failure,
         };
         self.give_up(&failure)
@@ -76,6 +78,15 @@ impl Child<'_> {
         let lines: String = addresses.into_iter().flatten().map(|address| format!("{address}\n")).collect();
         let _ = (&self.report).write_all(lines.as_bytes());
         process::exit_now(0)
+    }
+
+    fn execute(&self, program: &Program, environment: &[CString]) -> Failure {
+        // The guardian looks once the shepherd is dead, and sees what is marked. This child was marked before it looks
+        // here: either it finds the shepherd gone, or the guardian finds the child.
+        if i32::try_from(std::os::unix::process::parent_id()) != Ok(self.shepherd.number()) {
+            process::exit_now(1);
+        }
+        execute(program, environment)
     }
 
     fn give_up(self, failure: &Failure) -> ! {

@@ -113,6 +113,16 @@ impl Journal {
 
     /// Writes a small file by replacing it: a reader finds all of it or nothing.
     pub fn replace(&mut self, name: &str, text: &[u8]) {
+        if let Err(error) = self.try_replace(name, text) {
+            self.trace(&format!("cannot write {name}: {error}"));
+        }
+    }
+
+    /// As [`Journal::replace`], for a file without which the result is another.
+    ///
+    /// # Errors
+    /// Those of writing and renaming.
+    pub fn try_replace(&mut self, name: &str, text: &[u8]) -> io::Result<()> {
         let temporary = format!(".{name}.new");
         let write = || -> io::Result<()> {
             let mut file = OpenOptions::new().write(true).create(true).truncate(true).open(&temporary)?;
@@ -122,10 +132,9 @@ impl Journal {
             }
             std::fs::rename(&temporary, name)
         };
-        if let Err(error) = write() {
+        write().inspect_err(|_| {
             let _ = std::fs::remove_file(&temporary);
-            self.trace(&format!("cannot write {name}: {error}"));
-        }
+        })
     }
 
     /// Removes a small file.
@@ -140,7 +149,9 @@ impl Journal {
         if self.first.is_none()
             && let Err(error) = self.exit_status.write_all(b"0\n")
         {
-            self.trace(&format!("cannot write {}: {error}", files::EXIT_STATUS));
+            // With an empty file execd takes our own exit code: one that says the job is over, not 19, which may have
+            // it started again. Another try comes first, the sentence reaches `error` where that has room.
+            self.problem(ExitState::AfterJob, &format!("cannot write {}: {error}", files::EXIT_STATUS));
         }
         if self.fsync {
             let _ = self.exit_status.sync_data();

@@ -75,6 +75,8 @@ pub struct Machine {
     h_rt_at: Option<Duration>,
     escalate_at: Option<Duration>,
     leftovers_at: Option<Duration>,
+    /// The step that was killed has not ended.
+    kill_again_at: Option<Duration>,
     sample_at: Option<Duration>,
     warned: limit::Warned,
     checkpoint_at: Option<Duration>,
@@ -113,6 +115,7 @@ impl Machine {
             h_rt_at: None,
             escalate_at: None,
             leftovers_at: None,
+            kill_again_at: None,
             sample_at: None,
             warned: limit::Warned::default(),
             checkpoint_at: None,
@@ -136,6 +139,10 @@ impl Machine {
             Event::TmpdirRemoved => self.leave(),
             Event::Tick => self.tick(now),
         }
+        // A kill can fail for want of a descriptor or of memory, and nobody gives the order a second time.
+        if self.out.iter().any(|action| matches!(action, Action::Kill | Action::SignalProcedure(KILL))) {
+            self.kill_again_at = Some(now + orders::KILL_AGAIN);
+        }
         std::mem::take(&mut self.out)
     }
 
@@ -152,6 +159,7 @@ impl Machine {
             self.leftovers_at,
             self.sample_at,
             self.checkpoint_at,
+            self.kill_again_at,
         ];
         single.into_iter().chain(self.methods).flatten().min()
     }
@@ -220,6 +228,8 @@ impl Machine {
     fn refused(&mut self, state: Option<ExitState>, text: String) {
         let Phase::Running(step) = self.phase else { return };
         self.refused = true;
+        // The codes of a child's own (26, 27, 28, …) have the job started again or put into error: not one that ran.
+        let state = state.filter(|_| !matches!(step, Step::PeStop | Step::Epilog));
         let state = state.unwrap_or(match step {
             Step::Prolog => self.plan.prolog_not_startable,
             Step::PeStart => ExitState::BeforePeStart,
@@ -233,6 +243,7 @@ impl Machine {
     fn ended(&mut self, end: End, now: Duration) {
         let Phase::Running(step) = self.phase else { return };
         self.procedure_ends = None;
+        self.kill_again_at = None;
         match step {
             Step::Prolog => {
                 let fine = self.procedure_result(step, end);

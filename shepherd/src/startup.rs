@@ -116,7 +116,10 @@ fn prepare(here: &Path, journal: &mut Journal) -> Result<(Spec, SignalFd), Refus
         state: ExitState::BeforeProlog,
         text: format!("{what}: {error}"),
     };
-    journal.replace(files::PID, format!("{}\n", Pid::current()).as_bytes());
+    // A restarted execd finds its shepherds by this file; without it the job would be taken for dead.
+    journal
+        .try_replace(files::PID, format!("{}\n", Pid::current()).as_bytes())
+        .map_err(|error| fault("cannot write pid of the shepherd", error))?;
     // Our own group: what is sent to execd's does not reach us. It fails where we lead one already.
     let _ = process::new_group();
     process::become_subreaper().map_err(|error| fault("cannot become a subreaper", error))?;

@@ -68,6 +68,8 @@ pub struct Supervisor {
     usage: Rusage,
     started_at: Duration,
     sweeping: Option<Scope>,
+    /// Something failed that is worth another try soon.
+    look_again: bool,
     /// The client of an interactive job.
     channel: Option<Channel>,
     job_started: bool,
@@ -146,6 +148,7 @@ impl Supervisor {
             usage: Rusage::default(),
             started_at: Duration::ZERO,
             sweeping: None,
+            look_again: false,
             channel: None,
             job_started: false,
             closing: None,
@@ -173,7 +176,7 @@ impl Supervisor {
         self.journal.flush();
         let now = clock::boottime();
         let mut timeout = self.machine.deadline().map(|at| at.saturating_sub(now));
-        if self.sweeping.is_some() {
+        if self.sweeping.is_some() || std::mem::take(&mut self.look_again) {
             timeout = Some(timeout.map_or(SWEEP_PAUSE, |timeout| timeout.min(SWEEP_PAUSE)));
         }
         if let Some(at) = self.closing {
@@ -311,7 +314,11 @@ impl Supervisor {
             match process::reap() {
                 Ok(Reaped::Child(pid, status, usage)) => self.reaped(pid, status, &usage),
                 Ok(Reaped::Running | Reaped::NoChildren) => return,
-                Err(error) => return self.journal.trace(&format!("reaping failed: {error}")),
+                Err(error) => {
+                    // No signal comes a second time for it.
+                    self.look_again = true;
+                    return self.journal.trace(&format!("reaping failed: {error}"));
+                }
             }
         }
     }
@@ -399,6 +406,7 @@ impl Supervisor {
                 self.journal.trace("killing the processes of the job");
                 self.containment.kill(Scope::Job);
             }
+            Action::KillAgain => self.containment.kill(Scope::Job),
             Action::SignalProcedure(number) if number == KILL => self.containment.kill(Scope::Job),
             Action::SignalProcedure(number) => {
                 self.containment.signal(number);

@@ -45,16 +45,24 @@ pub fn make(spec: &mut Spec, privilege: Privilege) -> Result<(), Refusal> {
         for _ in 0..TRIES {
             match directory::make(parent.as_fd(), &candidate, 0o755) {
                 Ok(()) => {
-                    let open = directory::open_below(parent.as_fd(), &candidate)?;
-                    let facts = directory::facts(open.as_fd())?;
-                    // In a directory that others may write to, another could stand in its place by now.
-                    if facts.uid != credentials::user_ids().effective {
-                        return Err(io::Error::other("was exchanged while it was made"));
+                    let given = (|| {
+                        let open = directory::open_below(parent.as_fd(), &candidate)?;
+                        let facts = directory::facts(open.as_fd())?;
+                        // In a directory that others may write to, another could stand in its place by now.
+                        if facts.uid != credentials::user_ids().effective {
+                            return Err(io::Error::other("was exchanged while it was made"));
+                        }
+                        if privilege.root {
+                            directory::give(open.as_fd(), owner.uid, owner.gid)
+                        } else {
+                            Ok(())
+                        }
+                    })();
+                    if given.is_err() {
+                        // Goes only if it is empty: nothing of anybody's is lost.
+                        let _ = directory::remove_directory(parent.as_fd(), &candidate);
                     }
-                    if privilege.root {
-                        directory::give(open.as_fd(), owner.uid, owner.gid)?;
-                    }
-                    return Ok(candidate);
+                    return given.map(|()| candidate);
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                     let mut other = name.clone().into_bytes();

@@ -9,6 +9,7 @@ pub mod accounts;
 pub mod case;
 pub mod cluster;
 pub mod config;
+pub mod faults;
 pub mod gid_lease;
 pub mod job_dir;
 pub mod outcome;

@@ -80,6 +80,8 @@ pub enum Action {
     Signal(i32),
     /// Kill every process of the job.
     Kill,
+    /// The same for a kill that had no effect yet.
+    KillAgain,
     /// Signal a running procedure and its children.
     SignalProcedure(i32),
     Run(Control, String),

@@ -8,6 +8,8 @@ use super::*;
 
 /// A second KILL order within this time of the last one is the same order (observed on 8.1.9).
 pub(super) const KILL_REPETITION: Duration = Duration::from_secs(10);
+/// When a step that was killed and has not ended is killed again.
+pub(super) const KILL_AGAIN: Duration = Duration::from_secs(1);
 /// How long a procedure that was told to end has before it is killed.
 pub(super) const PROCEDURE_GRACE: Duration = Duration::from_secs(10);
 

@@ -89,6 +89,13 @@ impl Machine {
             self.checkpoint(now);
         }
         self.tick_programs(now);
+        if due(self.kill_again_at) {
+            self.kill_again_at = None;
+            if matches!(self.phase, Phase::Running(_)) {
+                self.kill_again_at = Some(now + orders::KILL_AGAIN);
+                self.out.push(Action::KillAgain);
+            }
+        }
         if due(self.leftovers_at) {
             self.leftovers_at = Some(later(now, self.plan.leftover_timeout));
             self.out.push(Action::NameLeftovers);

@@ -42,6 +42,7 @@ impl Supervisor {
                 }
             }
         });
+        let shepherd = Pid::current();
         match process::fork()? {
             Fork::Child => {
                 crate::startup::in_child();
@@ -57,6 +58,7 @@ impl Supervisor {
                     limits: &self.limits,
                     privilege: self.privilege,
                     door,
+                    shepherd,
                     report: writer,
                     job_exit: self.job_exit,
                     streams,
@@ -99,7 +101,11 @@ impl Supervisor {
             // execd starts the job's clock and its usage when it finds this file.
             if self.spec.config.flag(Key::WriteOsjobId, true).unwrap_or(true) {
                 let gid = self.spec.add_grp_id().unwrap_or(0);
-                self.journal.replace(files::ADDGRPID, format!("{gid}\n").as_bytes());
+                if let Err(error) = self.journal.try_replace(files::ADDGRPID, format!("{gid}\n").as_bytes()) {
+                    // Without it execd enforces no limit of the job: better not at all than without end.
+                    self.feed(Event::Refused(None, format!("cannot write addgrpid of the job: {error}")));
+                    return self.feed(Event::Ended(End::Exited(1)));
+                }
             }
             self.started_at = clock::realtime();
         }

@@ -52,6 +52,12 @@ impl Supervisor {
             ru_nvcsw: self.usage.voluntary_switches,
             ru_nivcsw: self.usage.involuntary_switches,
         };
-        self.journal.replace(files::USAGE, usage.text().as_bytes());
+        if let Err(error) = self.journal.try_replace(files::USAGE, usage.text().as_bytes()) {
+            // Not a word of usage would look like a job that was deleted before it ran.
+            self.journal.problem(
+                oxherd_handoff::ExitState::AfterJob,
+                &format!("cannot write usage of the job: {error}"),
+            );
+        }
     }
 }
