@@ -165,7 +165,9 @@ pub(crate) fn closest_of<'a>(name: &str, known: impl Iterator<Item = &'a str>) -
         return None;
     }
     let lower = name.to_ascii_lowercase();
+    let length = lower.chars().count();
     known
+        .filter(|candidate| candidate.chars().count().abs_diff(length) <= 2)
         .map(|candidate| (edits(&lower, candidate), candidate))
         .filter(|(distance, candidate)| *distance <= 2.min(candidate.len() / 3))
         .min_by_key(|(distance, _)| *distance)

@@ -13,9 +13,14 @@ use crate::{complex, global, object};
 /// the value of a `--set`, for the attribute that its length chooses.
 pub fn conf_queue(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
-    for fill_missing in [false, true] {
+    for fill_missing in [true, false] {
         let admin = queue_file(&text, Reading { writer: Writer::Admin, fill_missing });
         let request = queue_file(&text, Reading { writer: Writer::Request, fill_missing });
+        // What is refused with attributes from the template is refused without them.
+        if request.is_none() {
+            assert_eq!(admin, None);
+            break;
+        }
         // What an administrator may write means the same where a qmaster has accepted it.
         if admin.is_some() {
             assert_eq!(admin, request);
@@ -30,6 +35,10 @@ pub fn conf_queue(data: &[u8]) {
         assert!(again.is_some(), "{} {line:?}: {diagnostics:?}", attribute.name);
         let value = |queue: &ClusterQueue| queue.get(attribute.name).map(|setting| setting.value.clone());
         assert_eq!(again.as_ref().map(value), Some(value(&queue)));
+    }
+    // A whole queue consists of unknown names there, and looking for what each may have meant takes most of the time.
+    if text.contains("qname") {
+        return;
     }
     let _ = object::ParallelEnvironment::read("fuzz", &text);
     let _ = object::CheckpointEnvironment::read("fuzz", &text);

@@ -5,9 +5,11 @@ use std::path::Path;
 
 use oxherd_conf::fuzzing;
 
+type Body = fn(&[u8]);
+
 #[test]
 fn the_corpora_are_replayed() {
-    let targets: [(&str, fn(&[u8])); 2] = [("conf_queue", fuzzing::conf_queue), ("units", fuzzing::units)];
+    let targets: [(&str, Body); 2] = [("conf_queue", fuzzing::conf_queue), ("units", fuzzing::units)];
     let corpora = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fuzz/corpus");
     for (target, body) in targets {
         let directory = corpora.join(target);

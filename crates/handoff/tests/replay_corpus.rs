@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use oxherd_handoff::fuzzing;
+use oxherd_handoff::{Key, fuzzing};
 
-/// Target and body.
-const TARGETS: [(&str, fn(&[u8])); 5] = [
+type Body = fn(&[u8]);
+
+const TARGETS: [(&str, Body); 5] = [
     ("handoff_config", fuzzing::config),
     ("handoff_injection", fuzzing::injection),
     ("handoff_environment", fuzzing::environment),
@@ -38,5 +39,24 @@ fn every_corpus_of_this_crate_has_a_body() {
         let name = entry.expect("readable").file_name().to_string_lossy().into_owned();
         let known = TARGETS.iter().any(|(target, _)| *target == name);
         assert!(known || !name.starts_with("handoff_"), "{name} is replayed by nobody");
+    }
+}
+
+/// One forged line, of every key there is, behind every value of a user in every kind of file.
+#[test]
+fn no_key_can_be_forged_in_any_value() {
+    // More than there are files, and values of a user in one of them: the body takes the remainder.
+    let (files, values) = (0..8, 0..19);
+    let names = Key::ALL.iter().map(|key| key.name().to_owned()).chain((1..6).map(|n| format!("job_arg{n}")));
+    let names: Vec<String> = names.collect();
+    for (file, value) in files.flat_map(|file| values.clone().map(move |value| (file, value))) {
+        for (index, name) in names.iter().enumerate() {
+            let forged = match (index + usize::from(file + value)) % 3 {
+                0 => format!("x\n{name}=0"),
+                1 => format!("x\n{name} /y\n"),
+                _ => format!("\n{name}="),
+            };
+            fuzzing::injection(&[&[file, value, 0], forged.as_bytes()].concat());
+        }
     }
 }
