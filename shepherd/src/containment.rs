@@ -191,21 +191,43 @@ impl Containment {
 
     /// Kills the processes of a scope that are there now. Those whose parents die with them come home and are found
     /// by the next call.
+    ///
+    /// Only children are looked at: when none is left there is no descendant either, and a list of children is one
+    /// read where a walk through the tree is several for each process. A chain that forks without end makes
+    /// thousands of dead a second; whoever looks at each of them for long never catches up.
     pub fn kill(&self, scope: Scope) {
         self.privilege.as_root(|| {
-            if self.whole
-                && let Some(cgroup) = &self.cgroup
-            {
+            if !self.whole {
+                self.signal_members(scope, KILL);
+                return;
+            }
+            if let Some(cgroup) = &self.cgroup {
                 let leaf = match scope {
                     Scope::Job => Some(Leaf::Job),
                     // Methods and procedures of other users are not in the cgroup's two leaves by then.
                     Scope::Everything => None,
                 };
-                // What cannot be killed this way is found by the walk.
+                // What cannot be killed this way is found below.
                 let _ = cgroup.kill(leaf);
             }
-            self.signal_members(scope, KILL);
+            for pid in self.own_children(scope) {
+                // Ours and not reaped: the number is its own. Dead already, or root's while we are not: the sweep at
+                // the end tells the difference.
+                let _ = process::kill_child(pid, KILL);
+            }
         });
+    }
+
+    /// The shepherd's children in a scope, the dead included.
+    fn own_children(&self, scope: Scope) -> Vec<Pid> {
+        let mut children = self.children(Pid::current());
+        children.retain(|child| {
+            let apart = self.helpers.contains(child)
+                || self.foreign.contains(child)
+                || (scope == Scope::Job && self.kept.contains(child));
+            !apart
+        });
+        children
     }
 
     /// Whether a scope is empty: no descendant, and no process in the cgroup. Everything that ended must have been
@@ -220,8 +242,8 @@ impl Containment {
                 Scope::Job => Some(Leaf::Job),
                 Scope::Everything => None,
             };
-            self.cgroup.as_ref().is_none_or(|cgroup| cgroup.is_empty(leaf) != Some(false))
-                && self.members(scope).is_empty()
+            self.own_children(scope).is_empty()
+                && self.cgroup.as_ref().is_none_or(|cgroup| cgroup.is_empty(leaf) != Some(false))
         })
     }
 
