@@ -101,10 +101,10 @@ impl Cgroup {
         text.lines().find_map(|line| line.strip_prefix("populated ")).map(|value| value == "0")
     }
 
-    /// CPU time of all processes that ever were in the job's part.
+    /// CPU time of all processes that ever ran as the job owner: also what a prolog left computing counts.
     #[must_use]
     pub fn cpu(&self) -> Option<Duration> {
-        let text = fs::read_to_string(self.leaf(Leaf::Job).join("cpu.stat")).ok()?;
+        let text = fs::read_to_string(self.base.join("cpu.stat")).ok()?;
         let usage = text.lines().find_map(|line| line.strip_prefix("usage_usec "))?;
         usage.trim().parse().ok().map(Duration::from_micros)
     }

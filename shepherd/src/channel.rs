@@ -21,6 +21,13 @@ use crate::step::interactive::{Ends, Interactive, Streams};
 const KEPT: usize = 256 * 1024;
 /// The most that is read at once.
 const CHUNK: usize = 16 * 1024;
+/// Control-D
+const END_OF_FILE: u8 = 4;
+/// How long a client that has confirmed may take to close the connection: on a terminal it waits for its own input.
+pub const GOOD_BYE: Duration = Duration::from_secs(5);
+/// What it then needs to ask the qmaster for the job, which must not be forgotten by then: else it ends with 1
+/// whatever the job's exit status was (seen with `qrsh -pty y` and `qlogin` of 8.1.9).
+pub const AFTERMATH: Duration = Duration::from_millis(100);
 /// How long the client has to confirm the end (8.1.9 waits as long).
 pub const CONFIRMATION: Duration = Duration::from_secs(120);
 
@@ -60,6 +67,8 @@ pub struct Channel {
     job: Job,
     /// Tells the child to start; gone once it was told.
     go: Option<File>,
+    /// How to start where the client's word is stuck behind its input.
+    no_shell: bool,
     /// For the client.
     outgoing: VecDeque<u8>,
     /// For the job.
@@ -81,7 +90,7 @@ impl Channel {
     ///
     /// # Errors
     /// Those of making terminals and pipes.
-    pub fn open(interactive: &Interactive, host: &str) -> io::Result<(Self, Streams)> {
+    pub fn open(interactive: &Interactive, host: &str, no_shell: bool) -> io::Result<(Self, Streams)> {
         let (go_reader, go_writer) = fd::pipe()?;
         let (job, ends) = if interactive.pty {
             let (master, _) = pty::open()?;
@@ -105,6 +114,7 @@ impl Channel {
             session: Session::new(host, &interactive.host),
             job,
             go: Some(go_writer.into()),
+            no_shell,
             outgoing: VecDeque::new(),
             incoming: VecDeque::new(),
             end_of_input: false,
@@ -155,7 +165,8 @@ impl Channel {
             Socket::Connecting(socket, _) => wishes.push(Interest::new(socket.as_fd(), false, true)),
             Socket::Open(socket) => {
                 let read = self.incoming.len() < KEPT;
-                wishes.push(Interest::new(socket.as_fd(), read, !self.outgoing.is_empty()));
+                // The end is wanted even while nothing can be taken: a job must not outlive its client unnoticed.
+                wishes.push(Interest::new(socket.as_fd(), read, !self.outgoing.is_empty()).or_end());
             }
             Socket::Closed => {}
         }
@@ -226,6 +237,27 @@ impl Channel {
                 }
             }
         }
+        // A client may send megabytes of input before it says how to start (seen on 8.1.9, which then hangs). What it
+        // will say is known from `config`.
+        self.start(self.no_shell, notices);
+        if let Socket::Open(socket) = &self.socket {
+            let ended = oxherd_sys::poll::wait(
+                &[Interest::new(socket.as_fd(), false, false).or_end()],
+                Some(Duration::ZERO),
+            );
+            if ended.is_ok_and(|ready| ready.first().is_some_and(|ready| ready.read)) {
+                notices.push(self.lost("the client is gone".to_owned()));
+            }
+        }
+    }
+
+    /// Tells the child to start, once.
+    fn start(&mut self, no_shell: bool, notices: &mut Vec<Notice>) {
+        if let Some(mut go) = self.go.take() {
+            // A pipe takes a byte at once; if the child is gone already its end says why.
+            let _ = go.write_all(if no_shell { b"1" } else { b"0" });
+            notices.push(Notice::Settings);
+        }
     }
 
     fn event(&mut self, event: Event, notices: &mut Vec<Notice>) {
@@ -234,19 +266,17 @@ impl Channel {
             Event::Connected => {}
             // The client may send before it said how to start: it is kept until the job reads.
             Event::Stdin(bytes) => self.incoming.extend(bytes),
+            // On a terminal the end of file is a character behind the rest.
+            Event::StdinClosed if matches!(self.job, Job::Terminal(_)) => {
+                self.incoming.push_back(END_OF_FILE)
+            }
             Event::StdinClosed => self.end_of_input = true,
             Event::WindowSize(WindowSize { rows, columns, x_pixels, y_pixels }) => {
                 if let Job::Terminal(master) = &self.job {
                     let _ = pty::resize(master.as_fd(), pty::Size { rows, columns, x_pixels, y_pixels });
                 }
             }
-            Event::Settings { noshell } => {
-                if let Some(mut go) = self.go.take() {
-                    // A pipe takes a byte at once; if the child is gone already its end says why.
-                    let _ = go.write_all(if noshell { b"1" } else { b"0" });
-                    notices.push(Notice::Settings);
-                }
-            }
+            Event::Settings { noshell } => self.start(noshell, notices),
             Event::Suspend => notices.push(Notice::Suspend),
             Event::Resume => notices.push(Notice::Resume),
             Event::Confirmed => notices.push(Notice::Confirmed),
@@ -285,12 +315,8 @@ impl Channel {
     }
 
     fn close_stdin(&mut self) {
-        match &mut self.job {
-            // On a terminal the end of file is a character.
-            Job::Terminal(master) => {
-                let _ = master.write(&[4]);
-            }
-            Job::Pipes { stdin, .. } => *stdin = None,
+        if let Job::Pipes { stdin, .. } = &mut self.job {
+            *stdin = None;
         }
     }
 

@@ -106,12 +106,16 @@ impl Containment {
     pub fn procedure_ended(&mut self, foreign: bool) {
         let left: Vec<_> =
             self.children(Pid::current()).into_iter().filter(|pid| !self.is_apart(*pid)).collect();
-        for pid in left {
-            match self.add_grp_id {
-                Some(gid) if foreign && !procfs::carries(pid, gid) => self.foreign.push(pid),
-                _ => self.kept.push(pid),
+        // As root: where /proc is mounted with hidepid the admin user sees nothing of others' processes.
+        let privilege = self.privilege;
+        privilege.as_root(|| {
+            for pid in left {
+                match self.add_grp_id {
+                    Some(gid) if foreign && !procfs::carries(pid, gid) => self.foreign.push(pid),
+                    _ => self.kept.push(pid),
+                }
             }
-        }
+        });
     }
 
     fn children(&self, parent: Pid) -> Vec<Pid> {
@@ -155,14 +159,17 @@ impl Containment {
     }
 
     /// Sends a signal to every process of the job, once each, also to those that appear meanwhile. Returns how many.
-    pub fn signal(&self, number: i32) -> usize {
+    ///
+    /// `between` is called between two looks and must reap: this process is the parent of all orphans, and a chain of
+    /// forks would fill the process table of the host with dead ones meanwhile.
+    pub fn signal(&self, number: i32, between: &mut dyn FnMut()) -> usize {
         self.privilege.as_root(|| {
             // Nothing can fork while it is frozen, so one list is all of them.
             let frozen =
                 number == STOP && self.cgroup.as_ref().is_some_and(|c| c.freeze(Leaf::Job, true).is_ok());
             // What a prolog left running must not go on computing while the job is stopped.
             let scope = if matches!(number, STOP | CONT) { Scope::Everything } else { Scope::Job };
-            let told = self.signal_members(scope, number);
+            let told = self.signal_members(scope, number, between);
             if frozen && let Some(cgroup) = &self.cgroup {
                 // If this fails the job stays stopped, which is what was asked for; a resume tries again.
                 let _ = cgroup.freeze(Leaf::Job, false);
@@ -171,7 +178,7 @@ impl Containment {
         })
     }
 
-    fn signal_members(&self, scope: Scope, number: i32) -> usize {
+    fn signal_members(&self, scope: Scope, number: i32, between: &mut dyn FnMut()) -> usize {
         let mut told = BTreeSet::new();
         for _ in 0..ROUNDS {
             let members = self.members(scope);
@@ -185,6 +192,7 @@ impl Containment {
             if !new {
                 break;
             }
+            between();
         }
         told.len()
     }
@@ -195,10 +203,10 @@ impl Containment {
     /// Only children are looked at: when none is left there is no descendant either, and a list of children is one
     /// read where a walk through the tree is several for each process. A chain that forks without end makes
     /// thousands of dead a second; whoever looks at each of them for long never catches up.
-    pub fn kill(&self, scope: Scope) {
+    pub fn kill(&self, scope: Scope, between: &mut dyn FnMut()) {
         self.privilege.as_root(|| {
             if !self.whole {
-                self.signal_members(scope, KILL);
+                self.signal_members(scope, KILL, between);
                 return;
             }
             if let Some(cgroup) = &self.cgroup {
@@ -215,6 +223,9 @@ impl Containment {
                 // the end tells the difference.
                 let _ = process::kill_child(pid, KILL);
             }
+            // A chain that grows downwards would outrun whoever kills one generation at a time.
+            between();
+            self.signal_members(scope, KILL, between);
         });
     }
 

@@ -145,6 +145,13 @@ impl Child<'_> {
             credentials::regain_root()?;
             target.assume(spec)?;
         }
+        if target.is_some() && !program.file.starts_with(b"/") {
+            // It would be looked for in the job owner's directory.
+            return Err(Failure::phase(format!(
+                "{}: the program of another user must be an absolute path",
+                step.name()
+            )));
+        }
         if step != Step::Job {
             command::check_file(step.name(), std::ffi::OsStr::new(&os(&program.file)))?;
         }
@@ -201,9 +208,9 @@ impl Child<'_> {
 
     fn prepare_method(&mut self, text: &str, job: Option<Pid>) -> Result<(Program, Vec<CString>), Failure> {
         let spec = self.spec;
-        // A group of its own in the shepherd's session, as in 8.1.9.
-        process::new_group()
-            .map_err(|error| Failure::phase(format!("can't start a process group: {error}")))?;
+        // Not in the shepherd's session, as in 8.1.9: there SIGCONT needs no right, and it is an order to each shepherd of
+        // the daemon.
+        process::new_session().map_err(|error| Failure::phase(format!("can't start a session: {error}")))?;
         self.common(false)?;
         let mut owner = Identity::of_owner(spec).map_err(Failure::phase)?;
         // Never unmarked: it has the job's environment, so the job's LD_PRELOAD runs in it.
@@ -254,7 +261,8 @@ impl Child<'_> {
         let mut message = Vec::new();
         for line in lines {
             message.push(TRACE);
-            message.extend_from_slice(line.as_bytes());
+            // A line break of the user's would end the line, and what follows be read as a code.
+            message.extend_from_slice(line.replace('\n', "\\n").as_bytes());
             message.push(b'\n');
         }
         let _ = (&self.report).write_all(&message);

@@ -39,6 +39,12 @@ impl Privilege {
         result
     }
 
+    /// Whether a user may give orders: root and the admin user, or whose process this is.
+    #[must_use]
+    pub fn obeys(self, user: u32) -> bool {
+        user == 0 || user == self.admin_uid
+    }
+
     /// Becomes root for good, in a child that gives it up again on its way to exec.
     pub fn raise(self) {
         if self.root && self.admin_uid != 0 {

@@ -88,10 +88,15 @@ pub fn cpu(process: Pid) -> Duration {
     Duration::from_millis(ticks * TICK)
 }
 
+/// A process's `status`. Its name in there is the process's own word and need not be UTF-8.
+fn status(path: &str) -> Option<String> {
+    fs::read(path).ok().map(|text| String::from_utf8_lossy(&text).into_owned())
+}
+
 /// Resident memory and swap of a process in bytes.
 #[must_use]
 pub fn memory(process: Pid) -> u64 {
-    let own = fs::read_to_string(format!("/proc/{process}/status")).ok().and_then(|text| sum(&text));
+    let own = status(&format!("/proc/{process}/status")).and_then(|text| sum(&text));
     if let Some(bytes) = own {
         return bytes;
     }
@@ -99,7 +104,10 @@ pub fn memory(process: Pid) -> u64 {
     let Ok(threads) = fs::read_dir(format!("/proc/{process}/task")) else { return 0 };
     threads
         .flatten()
-        .find_map(|thread| fs::read_to_string(thread.path().join("status")).ok().and_then(|text| sum(&text)))
+        .find_map(|thread| {
+            let thread = thread.file_name().to_str().and_then(pid)?;
+            status(&format!("/proc/{process}/task/{thread}/status")).and_then(|text| sum(&text))
+        })
         .unwrap_or(0)
 }
 
@@ -116,7 +124,7 @@ fn sum(text: &str) -> Option<u64> {
 /// What a process is and waits for, for the trace: `PID (command, state S, wchan)`.
 #[must_use]
 pub fn describe(process: Pid) -> String {
-    let read = |name: &str| fs::read_to_string(format!("/proc/{process}/{name}")).unwrap_or_default();
+    let read = |name: &str| status(&format!("/proc/{process}/{name}")).unwrap_or_default();
     let state = stat(process).and_then(|fields| fields.first().cloned()).unwrap_or_else(|| "gone".to_owned());
     format!("{process} ({}, state {state}, wchan {})", read("comm").trim(), read("wchan").trim())
 }
@@ -124,7 +132,7 @@ pub fn describe(process: Pid) -> String {
 /// Whether a living process carries a group as a supplementary one. The dead keep theirs until they are reaped.
 #[must_use]
 pub fn carries(process: Pid, gid: u32) -> bool {
-    let Ok(text) = fs::read_to_string(format!("/proc/{process}/status")) else { return false };
+    let Some(text) = status(&format!("/proc/{process}/status")) else { return false };
     let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
     // A first thread that ended while others go on looks dead as well.
     let threads = field("Threads:").trim().parse().unwrap_or(1);

@@ -66,6 +66,10 @@ pub struct Supervisor {
     job_exit: Option<u8>,
     /// What the job's reaped processes used.
     usage: Rusage,
+    /// CPU time of its cgroup when the job started: that of the procedures before.
+    cpu_before: Duration,
+    /// What was reaped while the job was signalled.
+    early: Vec<(Pid, Status, Rusage)>,
     started_at: Duration,
     sweeping: Option<Scope>,
     /// Something failed that is worth another try soon.
@@ -75,6 +79,7 @@ pub struct Supervisor {
     job_started: bool,
     /// The client has until then to confirm the end.
     closing: Option<Duration>,
+    confirmed: bool,
     /// A step was started before.
     children_ran: bool,
     done: bool,
@@ -146,12 +151,15 @@ impl Supervisor {
             job: None,
             job_exit: None,
             usage: Rusage::default(),
+            cpu_before: Duration::ZERO,
+            early: Vec::new(),
             started_at: Duration::ZERO,
             sweeping: None,
             look_again: false,
             channel: None,
             job_started: false,
             closing: None,
+            confirmed: false,
             children_ran: false,
             done: false,
         })
@@ -163,6 +171,8 @@ impl Supervisor {
         while !self.done {
             self.turn();
         }
+        // Whatever was reaped must not be spoken to by its number any more.
+        self.reap();
         if let Some(guardian) = self.guardian.take() {
             guardian.dismiss(self.privilege);
         }
@@ -202,7 +212,9 @@ impl Supervisor {
             self.feed(Event::Tick);
         }
         if self.closing.is_some_and(|at| at <= now) {
-            self.journal.trace("the client did not confirm the end of the session");
+            if !self.confirmed {
+                self.journal.trace("the client did not confirm the end of the session");
+            }
             self.done = true;
         }
     }
@@ -219,7 +231,7 @@ impl Supervisor {
     fn read_signals(&mut self) {
         loop {
             match self.signals.take() {
-                Ok(Some((number, sender))) => self.order(number, sender),
+                Ok(Some((number, sender, user))) => self.order(number, sender, user),
                 Ok(None) => return,
                 Err(error) => return self.journal.trace(&format!("reading signals failed: {error}")),
             }
@@ -228,7 +240,11 @@ impl Supervisor {
 
     /// The signals by which execd speaks (spec: TSTP kill, TTIN see `signal`, USR2 XCPU, TTOU migrate), and those by
     /// which people do.
-    fn order(&mut self, number: i32, sender: u32) {
+    fn order(&mut self, number: i32, sender: u32, user: u32) {
+        // Within the session of execd anybody may send SIGCONT, which is an order to resume.
+        if number == 18 && !self.privilege.obeys(user) {
+            return self.journal.trace(&format!("signal {number} of user {user} ({sender}) is ignored"));
+        }
         let order = match number {
             1 | 2 | 15 => Order::Kill,
             3 => Order::KillNow,
@@ -309,7 +325,22 @@ impl Supervisor {
         }
     }
 
+    /// Signals the job's processes and reaps meanwhile; what ended is heard of by the next [`Self::reap`].
+    fn signal(&mut self, number: i32) -> usize {
+        let early = &mut self.early;
+        self.containment.signal(number, &mut || collect(early))
+    }
+
+    /// The same with KILL.
+    fn kill(&mut self, scope: Scope) {
+        let early = &mut self.early;
+        self.containment.kill(scope, &mut || collect(early));
+    }
+
     fn reap(&mut self) {
+        for (pid, status, usage) in std::mem::take(&mut self.early) {
+            self.reaped(pid, status, &usage);
+        }
         loop {
             match process::reap() {
                 Ok(Reaped::Child(pid, status, usage)) => self.reaped(pid, status, &usage),
@@ -382,7 +413,7 @@ impl Supervisor {
                 self.sweeping = None;
                 return self.feed(Event::Swept);
             }
-            self.containment.kill(scope);
+            self.kill(scope);
             // Whoever was killed needs a moment; the signal that a child ended wakes us.
             let fds = [Some(self.signals.as_fd())];
             if poll::readable(fds, Some(Duration::from_millis(1))).is_ok_and(|[ready]| !ready) {
@@ -399,17 +430,17 @@ impl Supervisor {
         match action {
             Action::Start(step) => self.start(step),
             Action::Signal(number) => {
-                let told = self.containment.signal(number);
+                let told = self.signal(number);
                 self.journal.trace(&format!("signal {number} to {told} processes of the job"));
             }
             Action::Kill => {
                 self.journal.trace("killing the processes of the job");
-                self.containment.kill(Scope::Job);
+                self.kill(Scope::Job);
             }
-            Action::KillAgain => self.containment.kill(Scope::Job),
-            Action::SignalProcedure(number) if number == KILL => self.containment.kill(Scope::Job),
+            Action::KillAgain => self.kill(Scope::Job),
+            Action::SignalProcedure(number) if number == KILL => self.kill(Scope::Job),
             Action::SignalProcedure(number) => {
-                self.containment.signal(number);
+                self.signal(number);
             }
             Action::Run(control, command) => self.run_method(control, &command),
             Action::StillRunning(control) => {
@@ -464,4 +495,11 @@ fn state(code: u8) -> Option<ExitState> {
     ]
     .into_iter()
     .find(|state| state.code() == code)
+}
+
+/// Reaps without consequences.
+fn collect(early: &mut Vec<(Pid, Status, Rusage)>) {
+    while let Ok(Reaped::Child(pid, status, usage)) = process::reap() {
+        early.push((pid, status, usage));
+    }
 }

@@ -18,7 +18,9 @@ pub struct Process {
 impl Process {
     /// Reads one process; `None` if it is gone or a zombie.
     pub fn read(pid: i32) -> Option<Self> {
-        let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+        // The name in there is the process's own word and need not be UTF-8.
+        let status = fs::read(format!("/proc/{pid}/status")).ok()?;
+        let status = String::from_utf8_lossy(&status);
         let field = |name: &str| {
             status
                 .lines()
@@ -27,7 +29,8 @@ impl Process {
                 .unwrap_or("")
         };
         let state = field("State").chars().next()?;
-        if matches!(state, 'Z' | 'X') {
+        // A first thread that ended while others go on looks dead as well.
+        if matches!(state, 'Z' | 'X') && matches!(field("Threads"), "" | "0" | "1") {
             return None;
         }
         Some(Self {

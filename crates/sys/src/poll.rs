@@ -49,6 +49,7 @@ pub struct Interest<'a> {
     fd: BorrowedFd<'a>,
     read: bool,
     write: bool,
+    end: bool,
 }
 
 /// What a descriptor can do now. An end that is gone counts as both: the next call says so.
@@ -61,7 +62,14 @@ pub struct Ready {
 impl<'a> Interest<'a> {
     #[must_use]
     pub const fn new(fd: BorrowedFd<'a>, read: bool, write: bool) -> Self {
-        Self { fd, read, write }
+        Self { fd, read, write, end: false }
+    }
+
+    /// Of a socket: also wakes when the other side has sent all it will, although nothing is to be read now.
+    #[must_use]
+    pub const fn or_end(mut self) -> Self {
+        self.end = true;
+        self
     }
 }
 
@@ -74,8 +82,10 @@ pub fn wait(wishes: &[Interest<'_>], timeout: Option<Duration>) -> io::Result<Ve
         .iter()
         .map(|wish| libc::pollfd {
             // Nothing is wanted: then its hang-up is not wanted either.
-            fd: if wish.read || wish.write { wish.fd.as_raw_fd() } else { -1 },
-            events: if wish.read { libc::POLLIN } else { 0 } | if wish.write { libc::POLLOUT } else { 0 },
+            fd: if wish.read || wish.write || wish.end { wish.fd.as_raw_fd() } else { -1 },
+            events: if wish.read { libc::POLLIN } else { 0 }
+                | if wish.write { libc::POLLOUT } else { 0 }
+                | if wish.end { libc::POLLRDHUP } else { 0 },
             revents: 0,
         })
         .collect();
@@ -87,7 +97,7 @@ pub fn wait(wishes: &[Interest<'_>], timeout: Option<Duration>) -> io::Result<Ve
     let count = libc::nfds_t::try_from(set.len()).unwrap_or(0);
     // SAFETY: the vector has `count` valid entries; the time, if there is one, outlives the call; no mask is set.
     let result = unsafe { libc::ppoll(set.as_mut_ptr(), count, pointer, std::ptr::null()) };
-    let over = libc::POLLERR | libc::POLLHUP | libc::POLLNVAL;
+    let over = libc::POLLERR | libc::POLLHUP | libc::POLLNVAL | libc::POLLRDHUP;
     match check(result) {
         Ok(_) => Ok(set
             .iter()

@@ -85,18 +85,18 @@ impl SignalFd {
         Ok(Self(unsafe { File::from_raw_fd(fd) }))
     }
 
-    /// The next pending signal: its number and the process id of its sender; `None` when nothing is pending.
+    /// The next pending signal: its number, process id and user id of its sender; `None` when nothing is pending.
     ///
     /// # Errors
     /// Those of reading.
-    pub fn take(&mut self) -> io::Result<Option<(i32, u32)>> {
+    pub fn take(&mut self) -> io::Result<Option<(i32, u32, u32)>> {
         let mut info = [0_u8; size_of::<libc::signalfd_siginfo>()];
         match self.0.read(&mut info) {
             Ok(count) if count == info.len() => {
-                // The first field is the number, the fourth the sender: both 32 bits wide, in host order.
+                // The first field is the number, the fourth and fifth the sender: all 32 bits wide, in host order.
                 let word =
                     |at: usize| u32::from_ne_bytes([info[at], info[at + 1], info[at + 2], info[at + 3]]);
-                Ok(Some((i32::try_from(word(0)).unwrap_or(0), word(12))))
+                Ok(Some((i32::try_from(word(0)).unwrap_or(0), word(12), word(16))))
             }
             Ok(_) => Ok(None),
             Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {

@@ -9,6 +9,9 @@
 //! the events in their order, above all sends the bytes of each [`Event::Send`]. Input is passed on as it comes, even
 //! before the settings have: to hold it until the command reads, and not to read from the socket while too much is
 //! held, is the caller's business. So are the time limits (connection, settings, confirmation).
+//!
+//! A stock client may send all its input ahead of the settings, however much. Who stops reading before they have come
+//! waits for ever: when no more can be held, start the command as `no_shell` in the job's `config` says.
 
 use crate::frame::{
     Condition, Connect, ConnectResponse, Control, DecodeError, Decoder, Endpoint, Format, Frame, Message,
@@ -40,7 +43,8 @@ pub enum Event {
     Suspend,
     /// Continue it.
     Resume,
-    /// The client has the exit status: the end of a good session.
+    /// The client has the exit status: the end of a good session. Stay until it has closed the socket: it then asks the
+    /// qmaster for the job, which must still be known.
     Confirmed,
     /// The client does not want us. The end.
     Refused(String),
@@ -140,7 +144,7 @@ impl Session {
 
     /// The bytes that announce the end of the connection, for when the session cannot be ended well.
     ///
-    /// After [`Event::Confirmed`] there is nothing to say: the client has closed its socket already.
+    /// After [`Event::Confirmed`] there is nothing to say: the client closes its socket by itself.
     pub fn close(&mut self) -> Vec<u8> {
         match std::mem::replace(&mut self.state, State::Over) {
             State::Connected | State::Exiting => self.control(&Control::Close),

@@ -127,10 +127,13 @@ fn find(variable: &[u8], gid: Option<u32>) -> Vec<Pid> {
 }
 
 fn is_marked(number: i32, variable: &[u8], gid: Option<u32>) -> bool {
-    let Ok(status) = std::fs::read_to_string(format!("/proc/{number}/status")) else { return false };
+    let Ok(status) = std::fs::read(format!("/proc/{number}/status")) else { return false };
+    // The name in there is the process's own word and need not be UTF-8.
+    let status = String::from_utf8_lossy(&status);
     let line = |name| status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or("");
     // Dead already, and waiting for whoever started it.
-    if line("State:").trim_start().starts_with('Z') {
+    // A first thread that ended while others go on looks dead as well.
+    if line("State:").trim_start().starts_with('Z') && matches!(line("Threads:").trim(), "" | "0" | "1") {
         return false;
     }
     let carries = |gid: u32| line("Groups:").split_whitespace().any(|group| group.parse() == Ok(gid));

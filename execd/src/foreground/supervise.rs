@@ -94,7 +94,7 @@ pub(super) fn supervise(
         if !signalled {
             continue;
         }
-        while let Some((number, _)) = signals.take().map_err(watch)? {
+        while let Some((number, ..)) = signals.take().map_err(watch)? {
             // Who started us wants it so, `nohup` for one. A blocked signal is delivered all the same.
             if number != CHLD && ignored >> (number - 1) & 1 == 1 {
                 continue;

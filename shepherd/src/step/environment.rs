@@ -17,7 +17,7 @@ const SAFE_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin
 /// What such procedures get: names whose value execd or this shepherd sets after the user's own, and that steer no
 /// program. Whatever else is there the job owner chose. HOME and SHELL are the target's; TMPDIR, TMP and PWD lead into
 /// directories of the owner's.
-const PASSED: [&str; 43] = [
+const PASSED: [&str; 51] = [
     "ARC",
     "HOSTNAME",
     "JOB_ID",
@@ -52,6 +52,14 @@ const PASSED: [&str; 43] = [
     "SGE_CWD_PATH",
     "SGE_JOBEXIT_STAT",
     "SGE_JOB_SPOOL_DIR",
+    "SGE_O_HOME",
+    "SGE_O_HOST",
+    "SGE_O_LOGNAME",
+    "SGE_O_MAIL",
+    "SGE_O_PATH",
+    "SGE_O_SHELL",
+    "SGE_O_TZ",
+    "SGE_O_WORKDIR",
     "SGE_STDERR_PATH",
     "SGE_STDIN_PATH",
     "SGE_STDOUT_PATH",
@@ -62,6 +70,9 @@ const PASSED: [&str; 43] = [
     "SGE_ROOT",
     "SGE_CELL",
 ];
+
+/// The longest value that is passed: that of a path.
+const LONGEST: usize = 4096;
 
 /// Where commands of a procedure find the cell: execd's own word counts, never the user's.
 const OF_EXECD: [&str; 4] = ["SGE_ROOT", "SGE_CELL", "SGE_QMASTER_PORT", "SGE_EXECD_PORT"];
@@ -118,9 +129,8 @@ pub fn build(
 fn clean(environment: &mut Environment, target: &Identity, parallel: bool) {
     environment.retain(|name, value| {
         let (name, value) = (name.as_bytes(), value.as_bytes());
-        let passed = PASSED.iter().any(|passed| passed.as_bytes() == name)
-            // SGE_O_*: how the user was when the job was submitted; procedures read them (qsub(1)).
-            || name.starts_with(b"SGE_O_");
+        // Long values would leave a procedure no room for the arguments of what it starts: it fails, the queue closes.
+        let passed = PASSED.iter().any(|passed| passed.as_bytes() == name) && value.len() <= LONGEST;
         passed
             && match name {
                 b"TZ" => is_time_zone(value),

@@ -7,10 +7,10 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-use oxherd_handoff::{Config, ExitState, Key};
+use oxherd_handoff::{ExitState, Key};
 use oxherd_sys::fd;
 
 use super::Failure;
@@ -27,6 +27,9 @@ pub struct Paths {
     own_stdout: bool,
     own_stderr: bool,
 }
+
+/// The device number of `/dev/null`.
+const NULL: u64 = 0x103;
 
 fn failure(text: String) -> Failure {
     Failure::coded(ExitState::InputOutputFile, text)
@@ -46,11 +49,12 @@ pub fn resolve(spec: &Spec, step: Step) -> Result<Paths, Failure> {
         _ => (Key::StdoutPath, Key::StderrPath, "o", "e"),
     };
     let merge = flag(Key::MergeStderr)?;
+    let staged = |flag, path| staged(spec, flag, path);
     let output = |key, staging, x, own: bool| -> Result<OsString, Failure> {
         if own {
             return Ok(OsString::from(if x == "o" || x == "po" { "/dev/stdout" } else { "/dev/stderr" }));
         }
-        if let Some(staged) = staged(config, staging, key)? {
+        if let Some(staged) = staged(staging, key)? {
             return Ok(staged);
         }
         let path = config.os(key).unwrap_or(OsStr::new("/dev/null"));
@@ -61,7 +65,7 @@ pub fn resolve(spec: &Spec, step: Step) -> Result<Paths, Failure> {
     let stderr =
         if merge { stdout.clone() } else { output(err_key, Key::FsStderrFileStaging, err_x, own_stderr)? };
     let stdin = match step {
-        Step::Job => match staged(config, Key::FsStdinFileStaging, Key::StdinPath)? {
+        Step::Job => match staged(Key::FsStdinFileStaging, Key::StdinPath)? {
             Some(staged) => staged,
             None => config.os(Key::StdinPath).unwrap_or(OsStr::new("/dev/null")).to_owned(),
         },
@@ -74,12 +78,14 @@ pub fn resolve(spec: &Spec, step: Step) -> Result<Paths, Failure> {
 }
 
 /// Delegated file staging: the file is the one in TMPDIR that a prolog brought or an epilog takes away.
-fn staged(config: &Config, flag: Key, path: Key) -> Result<Option<OsString>, Failure> {
+fn staged(spec: &Spec, flag: Key, path: Key) -> Result<Option<OsString>, Failure> {
+    let config = &spec.config;
     if !config.flag(flag, false).map_err(|error| failure(error.to_string()))? {
         return Ok(None);
     }
     let name = config.os(path).and_then(|path| Path::new(path).file_name()).unwrap_or_default();
-    let tmpdir = config.os(Key::Tmpdir).unwrap_or_default();
+    // The one that was made: the wanted name may be another user's.
+    let tmpdir = spec.tmpdir.as_deref().or(config.os(Key::Tmpdir)).unwrap_or_default();
     Ok(Some(Path::new(tmpdir).join(name).into_os_string()))
 }
 
@@ -139,8 +145,12 @@ pub fn open(spec: &Spec, step: Step, paths: &Paths, script: Option<&OsStr>) -> R
         // A pipe of the owner's could hold up a procedure for ever, or end it with SIGPIPE: either would be taken for
         // the procedure's own failure and close the queue.
         let file = options.custom_flags(fd::NONBLOCK).open(path).map_err(|error| fail(&plain(&error)))?;
-        if file.metadata().is_ok_and(|metadata| metadata.file_type().is_fifo()) {
-            return Err(fail("it is a pipe, which a procedure cannot write to"));
+        // So could a terminal, and a device without room fails it. What is left is files and the null device.
+        let fine = file.metadata().is_ok_and(|metadata| {
+            metadata.is_file() || metadata.file_type().is_char_device() && metadata.rdev() == NULL
+        });
+        if !fine {
+            return Err(fail("it is a pipe or device, which a procedure cannot write to"));
         }
         fd::set_blocking(file.as_fd()).map_err(|error| fail(&plain(&error)))?;
         Ok(file)

@@ -9,7 +9,7 @@ use oxherd_sys::process::{self, Fork, Pid};
 use oxherd_sys::{clock, fd};
 
 use super::{Report, Role, Supervisor};
-use crate::cgroup::Leaf;
+use crate::cgroup::{Cgroup, Leaf};
 use crate::guardian::Guardian;
 use crate::job::Child;
 use crate::machine::{Control, End, Event, KILL, Scope, Step};
@@ -108,6 +108,7 @@ impl Supervisor {
                 }
             }
             self.started_at = clock::realtime();
+            self.cpu_before = self.containment.cgroup().and_then(Cgroup::cpu).unwrap_or_default();
         }
         let leaf = if step == Step::Job { Leaf::Job } else { Leaf::Procedures };
         let streams = if step == Step::Job { self.open_channel() } else { Ok(None) };
@@ -149,9 +150,9 @@ impl Supervisor {
                 ));
                 self.feed(Event::MethodEnded(control, false));
                 match control.signal() {
-                    Some(KILL) => self.containment.kill(Scope::Job),
+                    Some(KILL) => self.kill(Scope::Job),
                     Some(number) => {
-                        self.containment.signal(number);
+                        self.signal(number);
                     }
                     None => {}
                 }
@@ -164,7 +165,8 @@ impl Supervisor {
     }
 
     pub(super) fn stop_method(&mut self, control: Control) {
-        if let Some(pid) = self.method(control) {
+        let early = |pid: Pid| self.early.iter().any(|(reaped, ..)| *reaped == pid);
+        if let Some(pid) = self.method(control).filter(|pid| !early(*pid)) {
             // It is our child and not reaped: the number is still its own, and so is its group's.
             self.privilege.as_root(|| {
                 let _ = process::kill_group(pid, KILL);

@@ -14,7 +14,8 @@ impl Supervisor {
     pub(super) fn sample(&self) -> Sample {
         let processes = self.containment.job_processes();
         self.privilege.as_root(|| {
-            let cpu = self.containment.cgroup().and_then(Cgroup::cpu).unwrap_or_else(|| {
+            let cpu = self.containment.cgroup().and_then(Cgroup::cpu);
+            let cpu = cpu.map(|cpu| cpu.saturating_sub(self.cpu_before)).unwrap_or_else(|| {
                 let living: Duration = processes.iter().map(|pid| procfs::cpu(*pid)).sum();
                 living + self.usage.user + self.usage.system
             });

@@ -21,6 +21,15 @@ impl Supervisor {
                 Notice::Resume => self.feed(Event::Order(Order::Signal(CONT))),
                 Notice::Confirmed => {
                     if self.closing.is_some() {
+                        self.confirmed = true;
+                        self.closing = Some(clock::boottime() + channel::GOOD_BYE);
+                    }
+                }
+                Notice::Lost(_) if self.confirmed => {
+                    let terminal = self.spec.interactive.as_ref().is_some_and(|session| session.pty);
+                    if terminal {
+                        self.closing = Some(clock::boottime() + channel::AFTERMATH);
+                    } else {
                         self.done = true;
                     }
                 }
@@ -58,7 +67,8 @@ impl Supervisor {
     /// The streams of an interactive job, and the way to its client.
     pub(super) fn open_channel(&mut self) -> io::Result<Option<Streams>> {
         let Some(interactive) = self.spec.interactive.clone() else { return Ok(None) };
-        let (channel, streams) = Channel::open(&interactive, &self.spec.config.shown(Key::Host))?;
+        let no_shell = self.spec.config.flag(Key::NoShell, false).unwrap_or(false);
+        let (channel, streams) = Channel::open(&interactive, &self.spec.config.shown(Key::Host), no_shell)?;
         self.channel = Some(channel);
         let resolver = self
             .fork(Role::Resolver, None, None, |child| child.resolve(&interactive.host, interactive.port))?;
