@@ -28,6 +28,9 @@ pub const GOOD_BYE: Duration = Duration::from_secs(5);
 /// What it then needs to ask the qmaster for the job, which must not be forgotten by then: else it ends with 1
 /// whatever the job's exit status was (seen with `qrsh -pty y` and `qlogin` of 8.1.9).
 pub const AFTERMATH: Duration = Duration::from_millis(100);
+/// How often one side is read before the shepherd looks at its orders again: neither a client nor a job that talks
+/// without end may keep it from them. A pipe holds at most as much.
+const READS: usize = 64;
 /// How long the client has to confirm the end (8.1.9 waits as long).
 pub const CONFIRMATION: Duration = Duration::from_secs(120);
 
@@ -221,7 +224,10 @@ impl Channel {
 
     fn receive(&mut self, notices: &mut Vec<Notice>) {
         let mut buffer = [0; CHUNK];
-        while self.incoming.len() < KEPT {
+        for _ in 0..READS {
+            if self.incoming.len() >= KEPT {
+                break;
+            }
             let Socket::Open(socket) = &mut self.socket else { return };
             match socket.read(&mut buffer) {
                 Ok(0) => return notices.push(self.lost("the client closed the connection".to_owned())),
@@ -236,6 +242,9 @@ impl Channel {
                     return notices.push(self.lost(format!("the connection to the client broke: {error}")));
                 }
             }
+        }
+        if self.incoming.len() < KEPT {
+            return;
         }
         // A client may send megabytes of input before it says how to start (seen on 8.1.9, which then hangs). What it
         // will say is known from `config`.
@@ -327,7 +336,10 @@ impl Channel {
             return;
         }
         let mut buffer = [0; CHUNK];
-        while self.outgoing.len() < limit {
+        for _ in 0..READS {
+            if self.outgoing.len() >= limit {
+                break;
+            }
             let mut moved = false;
             let mut hung_up = false;
             match &mut self.job {
