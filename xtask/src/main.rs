@@ -28,6 +28,7 @@ usage: cargo xtask SUBCOMMAND
       --stock PATH      this program in the place of /usr/lib/gridengine/sge_shepherd
       --json            one JSON object after the table
       --cluster         T4 instead: as shepherd_cmd below the packaged sge_execd, twice --runs jobs
+  bench latency [T…]    figures T11 to T14, T16, T19 to T21, or those named; --ours, --stock, --json as above
   fuzz NAME SECONDS     a campaign of one fuzz target in tests/fuzz
 ";
 
@@ -41,10 +42,13 @@ fn main() -> ExitCode {
         ("test", _) => gate::test(rest, None),
         ("ci", None) => gate::ci(),
         ("fuzz", Some(name)) if rest.len() == 2 => fuzz::campaign(name, &rest[1]),
-        ("bench", Some("shepherd")) => match bench::Options::parse(&rest[1..]) {
-            Ok(options) => bench::shepherd(&options),
-            Err(refusal) => return usage(&format!("{refusal:#}\n")),
-        },
+        ("bench", Some(name @ ("shepherd" | "latency"))) => {
+            let bench = if name == "latency" { bench::Bench::Latency } else { bench::Bench::Shepherd };
+            match bench::Options::parse(bench, &rest[1..]) {
+                Ok(options) => bench::run(&options),
+                Err(refusal) => return usage(&format!("{refusal:#}\n")),
+            }
+        }
         ("help" | "-h" | "--help", _) => {
             print!("{USAGE}");
             return ExitCode::SUCCESS;

@@ -8,9 +8,11 @@
 
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::io;
+use std::os::fd::{AsRawFd, FromRawFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::ptr;
+use std::time::Duration;
 
 /// What the new process is before it execs.
 #[derive(Clone, Copy)]
@@ -201,21 +203,33 @@ fn become_identity(identity: Identity) -> bool {
 
 /// Waits for one child of ours.
 pub(crate) fn wait(pid: i32) -> io::Result<Ended> {
+    wait_for(pid).map(|(_, ended)| ended)
+}
+
+/// Waits for whichever child ends next.
+pub(crate) fn wait_any() -> io::Result<(i32, Ended)> {
+    wait_for(-1)
+}
+
+fn wait_for(pid: i32) -> io::Result<(i32, Ended)> {
     let mut status = 0;
     // SAFETY: rusage is plain numbers, for which zero is a value.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    loop {
+    let found = loop {
         // SAFETY: both out-pointers are valid for the call.
-        if unsafe { libc::wait4(pid, &raw mut status, 0, &raw mut usage) } >= 0 {
-            break;
+        let found = unsafe { libc::wait4(pid, &raw mut status, 0, &raw mut usage) };
+        if found >= 0 {
+            break found;
         }
         let error = io::Error::last_os_error();
         if error.kind() != io::ErrorKind::Interrupted {
             return Err(error);
         }
-    }
+    };
     let microseconds = |time: libc::timeval| time.tv_sec * 1_000_000 + time.tv_usec;
-    Ok(Ended { status, user_us: microseconds(usage.ru_utime), system_us: microseconds(usage.ru_stime) })
+    let ended =
+        Ended { status, user_us: microseconds(usage.ru_utime), system_us: microseconds(usage.ru_stime) };
+    Ok((found, ended))
 }
 
 /// Sends a signal to one process, by pid.
@@ -245,10 +259,9 @@ pub(crate) fn descriptor_limit() -> u64 {
 
 /// A process that does nothing until its parent goes.
 pub(crate) fn sleeper() -> io::Result<i32> {
-    // SAFETY: the process is single-threaded, so the child may go on like any program.
-    let pid = unsafe { libc::fork() };
+    let pid = fork()?;
     if pid != 0 {
-        return if pid < 0 { Err(io::Error::last_os_error()) } else { Ok(pid) };
+        return Ok(pid);
     }
     // SAFETY: plain numbers.
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
@@ -256,4 +269,97 @@ pub(crate) fn sleeper() -> io::Result<i32> {
         // SAFETY: no arguments.
         unsafe { libc::pause() };
     }
+}
+
+/// Splits the process in two; 0 in the new one.
+pub(crate) fn fork() -> io::Result<i32> {
+    // SAFETY: xtask and its helpers are single-threaded, so the child may go on like any program.
+    let pid = unsafe { libc::fork() };
+    if pid < 0 { Err(io::Error::last_os_error()) } else { Ok(pid) }
+}
+
+/// Leaves session, process group and terminal.
+pub(crate) fn new_session() {
+    // SAFETY: no arguments; it fails for a group's leader, which is in a session of its own already.
+    unsafe { libc::setsid() };
+}
+
+/// Goes before everything else of the host that wants a processor, where that is allowed.
+pub(crate) fn hurry() {
+    // SAFETY: plain numbers.
+    unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -20) };
+}
+
+/// Ignores a signal from here on.
+pub(crate) fn ignore(signal: i32) {
+    // SAFETY: no handler of ours is involved.
+    unsafe { libc::signal(signal, libc::SIG_IGN) };
+}
+
+/// Nanoseconds of the clock that all processes of the host share.
+pub(crate) fn monotonic_ns() -> i64 {
+    clock_ns(libc::CLOCK_MONOTONIC)
+}
+
+/// CPU time of this process in nanoseconds, from its creation on.
+pub(crate) fn cpu_ns() -> i64 {
+    clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID)
+}
+
+fn clock_ns(clock: libc::clockid_t) -> i64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: a valid out-pointer; both clocks exist on every Linux of ours.
+    unsafe { libc::clock_gettime(clock, &raw mut time) };
+    time.tv_sec * 1_000_000_000 + time.tv_nsec
+}
+
+/// A handle that becomes readable when its process has ended.
+pub(crate) struct Watch(Option<OwnedFd>);
+
+impl Watch {
+    /// A process that is gone already is watched as one that has ended.
+    pub(crate) fn new(pid: i32) -> Self {
+        // SAFETY: plain numbers.
+        let number = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
+        let number = c_int::try_from(number).ok().filter(|number| *number >= 0);
+        // SAFETY: the descriptor was just opened and belongs to nobody else.
+        Self(number.map(|number| unsafe { OwnedFd::from_raw_fd(number) }))
+    }
+}
+
+/// Waits until all of them have ended, and says when each did; None where the time was up first.
+pub(crate) fn ends(watches: &[Watch], limit: Duration) -> Vec<Option<i64>> {
+    let start = monotonic_ns();
+    let limit = i64::try_from(limit.as_nanos()).unwrap_or(i64::MAX);
+    let mut found: Vec<Option<i64>> =
+        watches.iter().map(|watch| watch.0.is_none().then_some(start)).collect();
+    let mut left = limit;
+    while found.contains(&None) {
+        let mut waiting: Vec<libc::pollfd> = watches
+            .iter()
+            .zip(&found)
+            .map(|(watch, end)| libc::pollfd {
+                // A negative number is passed over.
+                fd: watch.0.as_ref().filter(|_| end.is_none()).map_or(-1, AsRawFd::as_raw_fd),
+                events: libc::POLLIN,
+                revents: 0,
+            })
+            .collect();
+        // Rounded up, and none at all for a mere look.
+        let timeout = c_int::try_from((left + 999_999) / 1_000_000).unwrap_or(c_int::MAX);
+        let count = waiting.len() as libc::nfds_t;
+        // SAFETY: `waiting` is a valid list of `count` entries.
+        unsafe { libc::poll(waiting.as_mut_ptr(), count, timeout) };
+        let now = monotonic_ns();
+        for (end, one) in found.iter_mut().zip(&waiting) {
+            if one.revents != 0 {
+                *end = Some(now);
+            }
+        }
+        left = limit - (now - start);
+        if left <= 0 {
+            break;
+        }
+    }
+    found
 }

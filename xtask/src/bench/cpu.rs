@@ -5,6 +5,7 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 
@@ -30,19 +31,25 @@ impl Series {
     }
 }
 
-/// Runs every program that is here `rounds` times under every descriptor limit, interleaved.
-pub(super) fn rounds(setup: &Setup, rounds: u32, limits: &[u64]) -> Result<Vec<Series>> {
+/// Nothing measured yet, for every program that is here under every descriptor limit.
+pub(super) fn series(setup: &Setup, limits: &[u64]) -> Vec<Series> {
     let mut series = Vec::new();
     for &descriptors in limits {
         for kind in KINDS.into_iter().filter(|&kind| setup.program(kind).is_some()) {
             series.push(Series { kind, descriptors, milliseconds: Vec::new(), failed: 0 });
         }
     }
+    series
+}
+
+/// Runs every program of the list once more for each round, interleaved.
+pub(super) fn rounds(setup: &Setup, rounds: u32, series: &mut [Series]) -> Result<()> {
     for _ in 0..rounds {
-        for one in &mut series {
-            let directory = setup.job_dir(1, &JOB)?;
+        for one in &mut *series {
+            let directory = setup.job_dir(1, &JOB, &setup.lines(one.kind))?;
             let pid = setup.start(one.kind, 1, &directory.0, &JOB, one.descriptors)?;
             let ended = spawn::wait(pid).context("cannot wait for a supervisor")?;
+            breathe();
             if ended.status == 0 && succeeded(&directory.0) {
                 #[allow(clippy::cast_precision_loss, reason = "a few thousand microseconds")]
                 one.milliseconds.push((ended.user_us + ended.system_us) as f64 / 1000.0);
@@ -51,7 +58,13 @@ pub(super) fn rounds(setup: &Setup, rounds: u32, limits: &[u64]) -> Result<Vec<S
             }
         }
     }
-    Ok(series)
+    Ok(())
+}
+
+/// A scan of a thousand processes leaves the kernel to tidy up, in the time of whoever runs next: let that be nobody.
+#[allow(clippy::disallowed_methods, reason = "between two measurements, for the kernel's own work")]
+fn breathe() {
+    std::thread::sleep(Duration::from_millis(15));
 }
 
 pub(super) fn median(series: &[Series], kind: Kind, descriptors: u64) -> Option<f64> {

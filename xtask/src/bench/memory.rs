@@ -12,12 +12,31 @@ use crate::spawn;
 const JOB: [&str; 2] = ["/bin/sleep", "1000"];
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Means over all supervisors, in kB.
+/// The name of the copy of our shepherd that ends the job when the shepherd dies.
+const GUARDIAN: &str = "oxherd-guardian\n";
+
+/// Means per job, in kB.
 pub(super) struct Memory {
+    /// What one more job takes: pages of this job's processes alone, those that two of them share counted once.
     pub(super) unshared: f64,
+    /// Pages of one process alone (USS), summed over shepherd and guardian.
+    pub(super) private: f64,
+    pub(super) private_guardian: f64,
     pub(super) proportional: f64,
     pub(super) resident: f64,
     pub(super) processes_per_job: f64,
+}
+
+/// One process, in kB.
+#[derive(Default, Clone, Copy)]
+struct Sizes {
+    private: u64,
+    private_clean: u64,
+    proportional: u64,
+    /// The proportional part of anonymous pages. These are shared within the job alone: what runs before an exec
+    /// is a copy of this job's shepherd.
+    anonymous: u64,
+    resident: u64,
 }
 
 /// Supervisors with their jobs; ends both.
@@ -50,7 +69,7 @@ pub(super) fn measure(setup: &Setup, kind: Kind, jobs: u32, descriptors: u64) ->
     }
     let mut fleet = Fleet(Vec::new());
     for id in 10..10 + jobs {
-        let directory = setup.job_dir(id, &JOB)?;
+        let directory = setup.job_dir(id, &JOB, &setup.lines(kind))?;
         let pid = setup.start(kind, id, &directory.0, &JOB, descriptors)?;
         fleet.0.push((pid, directory));
     }
@@ -63,23 +82,31 @@ pub(super) fn measure(setup: &Setup, kind: Kind, jobs: u32, descriptors: u64) ->
             fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| stat.contains(") S "))
         }))
     })?;
-    let (mut sum, mut processes) = ([0_u64; 3], 0_u32);
+    let (mut sum, mut guardians, mut processes) = (Sizes::default(), 0, 0_u32);
     for index in 0..fleet.0.len() {
         let job = fleet.job(index);
         // What a supervisor needs besides its job: itself and any helper it keeps.
         for pid in family(fleet.0[index].0).into_iter().filter(|&pid| Some(pid) != job) {
-            for (total, value) in sum.iter_mut().zip(rollup(pid)?) {
-                *total += value;
+            let sizes = rollup(pid)?;
+            sum.private += sizes.private;
+            sum.private_clean += sizes.private_clean;
+            sum.proportional += sizes.proportional;
+            sum.anonymous += sizes.anonymous;
+            sum.resident += sizes.resident;
+            if fs::read_to_string(format!("/proc/{pid}/comm"))? == GUARDIAN {
+                guardians += sizes.private;
             }
             processes += 1;
         }
     }
     #[allow(clippy::cast_precision_loss, reason = "kilobytes of a few dozen processes")]
-    let mean = sum.map(|total| total as f64 / f64::from(jobs));
+    let mean = |total: u64| total as f64 / f64::from(jobs);
     Ok(Some(Memory {
-        unshared: mean[0],
-        proportional: mean[1],
-        resident: mean[2],
+        unshared: mean(sum.anonymous + sum.private_clean),
+        private: mean(sum.private),
+        private_guardian: mean(guardians),
+        proportional: mean(sum.proportional),
+        resident: mean(sum.resident),
         processes_per_job: f64::from(processes) / f64::from(jobs),
     }))
 }
@@ -104,19 +131,23 @@ fn family(pid: i32) -> Vec<i32> {
     std::iter::once(pid).chain(children.split_whitespace().filter_map(|word| word.parse().ok())).collect()
 }
 
-/// Unshared, proportional and resident size in kB.
-fn rollup(pid: i32) -> Result<[u64; 3]> {
-    let mut sizes = [0; 3];
+fn rollup(pid: i32) -> Result<Sizes> {
+    let mut sizes = Sizes::default();
     for line in fs::read_to_string(format!("/proc/{pid}/smaps_rollup"))?.lines() {
         let mut words = line.split_whitespace();
         let (Some(name), Some(value)) = (words.next(), words.next()) else { continue };
-        let index = match name {
-            "Private_Clean:" | "Private_Dirty:" => 0,
-            "Pss:" => 1,
-            "Rss:" => 2,
-            _ => continue,
-        };
-        sizes[index] += value.parse::<u64>().unwrap_or(0);
+        let value: u64 = value.parse().unwrap_or(0);
+        match name {
+            "Private_Clean:" => {
+                sizes.private += value;
+                sizes.private_clean += value;
+            }
+            "Private_Dirty:" => sizes.private += value,
+            "Pss:" => sizes.proportional = value,
+            "Pss_Anon:" => sizes.anonymous = value,
+            "Rss:" => sizes.resident = value,
+            _ => {}
+        }
     }
     Ok(sizes)
 }

@@ -63,12 +63,14 @@ fn figure(value: Option<f64>) -> String {
     match value {
         None => "-".to_owned(),
         Some(value) if value.abs() >= 100.0 || value.fract() == 0.0 => format!("{value:.0}"),
+        Some(value) if value.abs() < 0.095 => format!("{value:.3}"),
         Some(value) => format!("{value:.2}"),
     }
 }
 
-pub(super) fn table(rows: &[Row]) -> String {
-    let head = ["", "measure", "stock", "ours", "floor", "ratio", "target", ""].map(str::to_owned);
+/// `floor` is the head of the column of what cannot be beaten.
+pub(super) fn table(rows: &[Row], floor: &str) -> String {
+    let head = ["", "measure", "stock", "ours", floor, "ratio", "target", ""].map(str::to_owned);
     let mut lines = vec![head];
     for row in rows {
         let ratio = row.ratio.as_ref();

@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::{Context as _, Result, bail};
 
 use crate::spawn::{self, Identity, Launch};
-use crate::workspace::{account, answers};
+use crate::workspace::{account, answers, output};
 
 /// The account the jobs run under; made when it is missing.
 pub(super) const JOB_USER: &str = "oxalice";
@@ -21,10 +21,19 @@ pub(super) const FIRST_GID: u32 = 51_000;
 pub(super) enum Kind {
     Stock,
     Ours,
+    /// Ours, told the owner's numbers as our own execd tells them: no look-up is left.
+    Keyed,
     Floor,
 }
 
-pub(super) const KINDS: [Kind; 3] = [Kind::Stock, Kind::Ours, Kind::Floor];
+/// Everything that is measured.
+pub(super) const KINDS: [Kind; 4] = [Kind::Stock, Kind::Ours, Kind::Keyed, Kind::Floor];
+/// The columns of a table, and those of the rows about ours without a look-up.
+pub(super) const COLUMNS: [Kind; 3] = [Kind::Stock, Kind::Ours, Kind::Floor];
+pub(super) const KEYED_COLUMNS: [Kind; 3] = [Kind::Stock, Kind::Keyed, Kind::Floor];
+
+/// One line of `config`: key and value.
+pub(super) type Line = (&'static str, String);
 
 pub(super) struct Setup {
     base: PathBuf,
@@ -32,6 +41,8 @@ pub(super) struct Setup {
     ours: Option<PathBuf>,
     floor: PathBuf,
     user: (u32, u32),
+    /// All groups of the job's owner, blank separated.
+    groups: String,
     admin: (u32, u32),
     admin_name: &'static str,
     host: String,
@@ -64,6 +75,7 @@ impl Setup {
             Some(ids) => (ids, ADMIN_USER),
             None => ((0, 0), "none"),
         };
+        let groups = output(Command::new("id").args(["-G", JOB_USER]))?.trim().to_owned();
         fs::set_permissions(&base, fs::Permissions::from_mode(0o755))?;
         let tmpdir = base.join("tmp");
         fs::create_dir(&tmpdir)?;
@@ -76,6 +88,7 @@ impl Setup {
             ours: existing(ours),
             floor: floor.to_path_buf(),
             user,
+            groups,
             admin,
             admin_name,
             host,
@@ -93,7 +106,7 @@ impl Setup {
     pub(super) fn program(&self, kind: Kind) -> Option<&Path> {
         match kind {
             Kind::Stock => self.stock.as_deref(),
-            Kind::Ours => self.ours.as_deref(),
+            Kind::Ours | Kind::Keyed => self.ours.as_deref(),
             Kind::Floor => Some(&self.floor),
         }
     }
@@ -119,15 +132,34 @@ impl Setup {
         &self.base
     }
 
-    /// A fresh directory for job `id`, which runs `command`.
-    pub(super) fn job_dir(&self, id: u32, command: &[&str]) -> Result<JobDir> {
+    pub(super) fn user(&self) -> (u32, u32) {
+        self.user
+    }
+
+    /// What our own execd would write besides, for this kind.
+    pub(super) fn lines(&self, kind: Kind) -> Vec<Line> {
+        if kind == Kind::Keyed { self.owner_lines() } else { Vec::new() }
+    }
+
+    /// The keys that spare the look-up of the owner.
+    pub(super) fn owner_lines(&self) -> Vec<Line> {
+        vec![
+            ("ox_uid", self.user.0.to_string()),
+            ("ox_gid", self.user.1.to_string()),
+            ("ox_groups", self.groups.clone()),
+        ]
+    }
+
+    /// A fresh directory for job `id`, which runs `command`. `lines` replace those of the same key in `config`, or
+    /// come after them.
+    pub(super) fn job_dir(&self, id: u32, command: &[&str], lines: &[Line]) -> Result<JobDir> {
         let directory = JobDir(self.base.join(format!("{id}.1")));
         fs::create_dir(&directory.0)
             .with_context(|| format!("cannot make the job directory `{}`", directory.0.display()))?;
         let files = [
             ("pe_hostfile", format!("{0} 1 all.q@{0} UNDEFINED\n", self.host)),
             ("environment", self.job_environment(id)),
-            ("config", self.job_config(id, command)),
+            ("config", with_lines(self.job_config(id, command), lines)),
         ];
         for (name, text) in files {
             let path = directory.0.join(name);
@@ -221,11 +253,33 @@ impl Setup {
         lines.push(format!(
             "queue_tmpdir={tmp}\nuse_afs=0\nadmin_user={admin}\nnotify_kill_type=1\nnotify_kill=default\n\
              notify_susp_type=1\nnotify_susp=default\nqsub_gid=no\npty=0\nwrite_osjob_id=1\ninherit_env=1\n\
-             enable_windomacc=0\nenable_addgrp_kill=1\ncsp=0\n",
+             enable_windomacc=0\nenable_addgrp_kill=1\ncsp=0\n\
+             ignore_fqdn=0\ndefault_domain=none\n",
             admin = self.admin_name,
         ));
         lines.join("\n")
     }
+}
+
+fn with_lines(config: String, lines: &[Line]) -> String {
+    let (mut text, mut used) = (String::new(), vec![false; lines.len()]);
+    for line in config.lines() {
+        let key = line.split_once('=').map_or(line, |(key, _)| key);
+        match lines.iter().position(|(other, _)| *other == key) {
+            Some(index) => {
+                used[index] = true;
+                text.push_str(&format!("{key}={}\n", lines[index].1));
+            }
+            None => {
+                text.push_str(line);
+                text.push('\n');
+            }
+        }
+    }
+    for ((key, value), _) in lines.iter().zip(&used).filter(|(_, used)| !**used) {
+        text.push_str(&format!("{key}={value}\n"));
+    }
+    text
 }
 
 /// Whether the supervisor left what a successful job leaves. A program that does nothing is quick, too.

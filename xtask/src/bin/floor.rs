@@ -1,4 +1,4 @@
-//! The floor under every shepherd, and two small helpers of the benches.
+//! The floor under every shepherd, and three small helpers of the benches.
 //!
 //! `floor run UID GID ADDITIONAL PROGRAM [ARG…]` does in a job directory what no supervisor of a job can
 //! avoid (see docs/testing.md): be execed, read what execd wrote, start the job as its owner, wait, write
@@ -26,7 +26,8 @@ fn main() -> ExitCode {
         None => below_execd(),
         Some((&"launch", rest)) => launch(rest),
         Some((&"sleepers", rest)) => sleepers(rest),
-        _ => Err(io::Error::other("usage: floor run|launch|sleepers …")),
+        Some((&"reap", rest)) => return reap(rest),
+        _ => Err(io::Error::other("usage: floor run|launch|sleepers|reap …")),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -106,5 +107,26 @@ fn sleepers(words: &[&str]) -> io::Result<()> {
     println!("ready");
     loop {
         std::thread::park();
+    }
+}
+
+/// `reap PROGRAM [ARG…]`: the first process of a namespace. It runs a program and buries the orphans: those of the stock
+/// shepherd's jobs would otherwise fill the process table.
+fn reap(words: &[&str]) -> ExitCode {
+    let Some((program, arguments)) = words.split_first() else { return ExitCode::FAILURE };
+    let Ok(child) = std::process::Command::new(program).args(arguments).spawn() else {
+        return ExitCode::FAILURE;
+    };
+    let child = i32::try_from(child.id()).unwrap_or(-1);
+    // Faster than chains that fork without end, or the table is full all the same.
+    spawn::hurry();
+    loop {
+        match spawn::wait_any() {
+            Ok((pid, ended)) if pid == child => {
+                return if ended.status == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+            }
+            Ok(_) => {}
+            Err(_) => return ExitCode::FAILURE,
+        }
     }
 }
