@@ -11,6 +11,8 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::procfs::read_text;
+
 /// Where distributions mount the v2 hierarchy: alone, or beside v1.
 const MOUNTS: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
 
@@ -33,8 +35,7 @@ impl Cgroup {
     /// # Errors
     /// No v2 hierarchy, or no right to make a directory in the own cgroup.
     pub fn make(name: &str) -> Result<Self, String> {
-        let own =
-            fs::read_to_string("/proc/self/cgroup").map_err(|error| format!("/proc/self/cgroup: {error}"))?;
+        let own = read_text("/proc/self/cgroup").map_err(|error| format!("/proc/self/cgroup: {error}"))?;
         let path = own.lines().find_map(|line| line.strip_prefix("0::/")).ok_or("no cgroup v2 hierarchy")?;
         let mount = MOUNTS
             .iter()
@@ -69,7 +70,15 @@ impl Cgroup {
         &self.base
     }
 
-    /// A descriptor through which a child enters a leaf by writing `0`.
+    /// A leaf's directory, for a child that is made in it.
+    ///
+    /// # Errors
+    /// Those of opening it.
+    pub fn directory(&self, leaf: Leaf) -> io::Result<OwnedFd> {
+        File::open(self.leaf(leaf)).map(Into::into)
+    }
+
+    /// A descriptor through which a child enters a leaf by writing `0`, where it cannot be made in it.
     ///
     /// # Errors
     /// Those of opening the file.
@@ -97,14 +106,14 @@ impl Cgroup {
     #[must_use]
     pub fn is_empty(&self, leaf: Option<Leaf>) -> Option<bool> {
         let path = leaf.map_or_else(|| self.base.clone(), |leaf| self.leaf(leaf)).join("cgroup.events");
-        let text = fs::read_to_string(path).ok()?;
+        let text = read_text(path).ok()?;
         text.lines().find_map(|line| line.strip_prefix("populated ")).map(|value| value == "0")
     }
 
     /// CPU time of all processes that ever ran as the job owner: also what a prolog left computing counts.
     #[must_use]
     pub fn cpu(&self) -> Option<Duration> {
-        let text = fs::read_to_string(self.base.join("cpu.stat")).ok()?;
+        let text = read_text(self.base.join("cpu.stat")).ok()?;
         let usage = text.lines().find_map(|line| line.strip_prefix("usage_usec "))?;
         usage.trim().parse().ok().map(Duration::from_micros)
     }

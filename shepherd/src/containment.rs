@@ -182,11 +182,17 @@ impl Containment {
         let mut told = BTreeSet::new();
         for _ in 0..ROUNDS {
             let members = self.members(scope);
+            let own: BTreeSet<_> = self.children(Pid::current()).into_iter().collect();
             let mut new = false;
             for pid in &members {
                 if told.insert(*pid) {
                     new = true;
-                    signal_member(*pid, &members, number);
+                    if own.contains(pid) {
+                        // Ours and not reaped: the number is its own.
+                        let _ = process::kill_child(*pid, number);
+                    } else {
+                        signal_member(*pid, &members, number);
+                    }
                 }
             }
             if !new {

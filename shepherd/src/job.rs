@@ -26,7 +26,7 @@ pub struct Child<'a> {
     pub spec: &'a Spec,
     pub limits: &'a Limits,
     pub privilege: Privilege,
-    /// Where the child enters its cgroup.
+    /// Where the child enters its cgroup, if it was not made in it.
     pub door: Option<OwnedFd>,
     /// The shepherd, to see whether it is still there.
     pub shepherd: Pid,
@@ -106,7 +106,7 @@ impl Child<'_> {
         // A session of its own: pid = pgid = sid, no terminal, and signals to the shepherd's group do not reach it.
         process::new_session().map_err(|error| Failure::phase(format!("can't start a session: {error}")))?;
         let other = procedure::other_user(spec, step);
-        self.common(other.is_some())?;
+        self.common()?;
         // Look-ups come before the limits: name services may need more memory than the job may have.
         let mut owner = Identity::of_owner(spec).map_err(Failure::phase)?;
         let target = match &other {
@@ -164,7 +164,7 @@ impl Child<'_> {
         let spec = self.spec;
         let Streams { ends, mut go } = streams;
         process::new_session().map_err(|error| Failure::phase(format!("can't start a session: {error}")))?;
-        self.common(false)?;
+        self.common()?;
         let without_shell = interactive::wait_for_client(&mut go)?;
         drop(go);
         let mut owner = Identity::of_owner(spec).map_err(Failure::phase)?;
@@ -211,7 +211,7 @@ impl Child<'_> {
         // Not in the shepherd's session, as in 8.1.9: there SIGCONT needs no right, and it is an order to each shepherd of
         // the daemon.
         process::new_session().map_err(|error| Failure::phase(format!("can't start a session: {error}")))?;
-        self.common(false)?;
+        self.common()?;
         let mut owner = Identity::of_owner(spec).map_err(Failure::phase)?;
         // Never unmarked: it has the job's environment, so the job's LD_PRELOAD runs in it.
         owner.mark(spec.add_grp_id());
@@ -234,13 +234,12 @@ impl Child<'_> {
     }
 
     /// What every child does as root.
-    fn common(&mut self, foreign: bool) -> Result<(), Failure> {
+    fn common(&mut self) -> Result<(), Failure> {
         self.privilege.raise();
         // The keys of execd's session are not the job's to use.
         process::new_keyring();
         // Before anything of the user runs: what it starts is in the cgroup from its first moment.
         if let Some(door) = self.door.take()
-            && !foreign
             && let Err(error) = cgroup::enter(door)
         {
             self.trace(&[format!("can't enter the cgroup: {error}")]);

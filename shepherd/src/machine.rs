@@ -206,19 +206,26 @@ impl Machine {
             _ => self.plan.procedure_timeout.map(|timeout| (later(now, timeout), false)),
         };
         if step == Step::Job {
-            self.job_started_at = now;
-            let at = |limit: Option<Duration>| limit.map(|limit| later(now, limit));
-            self.s_rt_at = at(self.plan.s_rt);
-            self.h_rt_at = at(self.plan.h_rt);
-            self.sample_at = self.plan.limits.any().then(|| later(now, limit::SHORTEST));
-            self.checkpoint_at = at(self.plan.checkpointing.as_ref().and_then(|c| c.interval));
+            // For a child that hangs before exec; once the program runs, its time begins.
+            self.start_clocks(now);
         }
         self.out.push(Action::Start(step));
+    }
+
+    /// The limits count from the moment at which the job's program runs: never early.
+    fn start_clocks(&mut self, now: Duration) {
+        self.job_started_at = now;
+        let at = |limit: Option<Duration>| limit.map(|limit| later(now, limit));
+        self.s_rt_at = at(self.plan.s_rt);
+        self.h_rt_at = at(self.plan.h_rt);
+        self.sample_at = self.plan.limits.any().then(|| later(now, limit::SHORTEST));
+        self.checkpoint_at = at(self.plan.checkpointing.as_ref().and_then(|c| c.interval));
     }
 
     fn started(&mut self, now: Duration) {
         self.started = true;
         if self.phase == Phase::Running(Step::Job) {
+            self.start_clocks(now);
             for order in std::mem::take(&mut self.waiting) {
                 self.order(order, now);
             }

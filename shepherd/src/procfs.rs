@@ -5,6 +5,31 @@ use std::time::Duration;
 
 use oxherd_sys::process::Pid;
 
+/// Reads a file of the kernel, whose size is not known before: in large steps, not the small ones of `std::fs`.
+///
+/// # Errors
+/// Those of opening and reading.
+pub fn read(path: impl AsRef<std::path::Path>) -> std::io::Result<Vec<u8>> {
+    use std::io::Read;
+    let mut file = fs::File::open(path)?;
+    let mut buffer = [0; 4096];
+    let mut text = Vec::new();
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(text),
+            count => text.extend_from_slice(&buffer[..count]),
+        }
+    }
+}
+
+/// The same for files whose bytes are text; others are replaced.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_text(path: impl AsRef<std::path::Path>) -> std::io::Result<String> {
+    read(path).map(|text| String::from_utf8_lossy(&text).into_owned())
+}
+
 /// Parses a process id from a word of a file.
 fn pid(word: &str) -> Option<Pid> {
     word.parse().ok().and_then(Pid::new)
@@ -17,7 +42,7 @@ fn pid(word: &str) -> Option<Pid> {
 pub fn children(parent: Pid) -> Vec<Pid> {
     let mut found = Vec::new();
     let own = format!("/proc/{parent}/task/{parent}/children");
-    if let Ok(text) = fs::read_to_string(own) {
+    if let Ok(text) = read_text(own) {
         found.extend(text.split_ascii_whitespace().filter_map(pid));
     }
     // Other threads' children are listed with them.
@@ -30,7 +55,7 @@ pub fn children(parent: Pid) -> Vec<Pid> {
         else {
             continue;
         };
-        if let Ok(text) = fs::read_to_string(format!("/proc/{parent}/task/{thread}/children")) {
+        if let Ok(text) = read_text(format!("/proc/{parent}/task/{thread}/children")) {
             found.extend(text.split_ascii_whitespace().filter_map(pid));
         }
     }
@@ -59,7 +84,7 @@ pub fn parents() -> Vec<(Pid, Pid)> {
 
 /// The fields of `/proc/PID/stat` behind the command, which may itself contain blanks and brackets.
 fn stat(process: Pid) -> Option<Vec<String>> {
-    let text = fs::read(format!("/proc/{process}/stat")).ok()?;
+    let text = read(format!("/proc/{process}/stat")).ok()?;
     let text = String::from_utf8_lossy(&text).into_owned();
     let (_, fields) = text.rsplit_once(") ")?;
     Some(fields.split_ascii_whitespace().map(str::to_owned).collect())
@@ -90,7 +115,7 @@ pub fn cpu(process: Pid) -> Duration {
 
 /// A process's `status`. Its name in there is the process's own word and need not be UTF-8.
 fn status(path: &str) -> Option<String> {
-    fs::read(path).ok().map(|text| String::from_utf8_lossy(&text).into_owned())
+    read_text(path).ok()
 }
 
 /// Resident memory and swap of a process in bytes.

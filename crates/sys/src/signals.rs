@@ -52,7 +52,10 @@ pub fn set_mask(set: &Set) -> io::Result<()> {
 /// The signals that this process ignores; `None` where the kernel does not say.
 #[must_use]
 pub fn ignored() -> Option<Vec<i32>> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    // One read: the file is shorter, and its size is not known before.
+    let mut buffer = [0; 4096];
+    let length = File::open("/proc/self/status").ok()?.read(&mut buffer).ok()?;
+    let status = String::from_utf8_lossy(&buffer[..length]);
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?;
     let mask = u64::from_str_radix(mask.trim(), 16).ok()?;
     Some((1..=64).filter(|number| mask >> (number - 1) & 1 == 1).collect())

@@ -15,6 +15,7 @@ use crate::job::Child;
 use crate::machine::{Control, End, Event, KILL, Scope, Step};
 use crate::step::credentials::Identity;
 use crate::step::interactive::Streams;
+use crate::step::procedure;
 use crate::tmpdir;
 
 impl Supervisor {
@@ -32,18 +33,9 @@ impl Supervisor {
         self.start_guardian();
         let (reader, writer) = fd::pipe()?;
         fd::set_nonblocking(reader.as_fd())?;
-        let door = leaf.and_then(|leaf| {
-            let cgroup = self.containment.cgroup()?;
-            match self.privilege.as_root(|| cgroup.door(leaf)) {
-                Ok(door) => Some(door),
-                Err(error) => {
-                    self.journal.trace(&format!("can't open the job's cgroup: {error}"));
-                    None
-                }
-            }
-        });
         let shepherd = Pid::current();
-        match process::fork()? {
+        let (forked, door) = self.fork_in(leaf)?;
+        match forked {
             Fork::Child => {
                 crate::startup::in_child();
                 drop(reader);
@@ -71,6 +63,30 @@ impl Supervisor {
                 self.children.push((pid, role));
                 self.reports.push(Report { pipe: reader.into(), bytes: Vec::new(), about: role });
                 Ok(pid)
+            }
+        }
+    }
+
+    /// Forks into a part of the job's cgroup; where the kernel cannot, the child gets the door to it instead.
+    fn fork_in(&mut self, leaf: Option<Leaf>) -> io::Result<(Fork, Option<OwnedFd>)> {
+        let Some((cgroup, leaf)) = self.containment.cgroup().zip(leaf) else {
+            return Ok((process::fork()?, None));
+        };
+        let made = self
+            .privilege
+            .as_root(|| cgroup.directory(leaf).and_then(|directory| process::fork_into(directory.as_fd())));
+        match made {
+            Ok(forked) => Ok((forked, None)),
+            Err(_) => {
+                let door = self.privilege.as_root(|| cgroup.door(leaf));
+                let door = match door {
+                    Ok(door) => Some(door),
+                    Err(error) => {
+                        self.journal.trace(&format!("can't open the job's cgroup: {error}"));
+                        None
+                    }
+                };
+                Ok((process::fork()?, door))
             }
         }
     }
@@ -110,11 +126,15 @@ impl Supervisor {
             self.started_at = clock::realtime();
             self.cpu_before = self.containment.cgroup().and_then(Cgroup::cpu).unwrap_or_default();
         }
-        let leaf = if step == Step::Job { Leaf::Job } else { Leaf::Procedures };
+        let leaf = match step {
+            Step::Job => Some(Leaf::Job),
+            // What an administrator's procedure starts is not the job's.
+            _ if procedure::other_user(&self.spec, step).is_some() => None,
+            _ => Some(Leaf::Procedures),
+        };
         let streams = if step == Step::Job { self.open_channel() } else { Ok(None) };
-        let forked = streams.and_then(|streams| {
-            self.fork(Role::Step(step), Some(leaf), streams, |child| child.become_step(step))
-        });
+        let forked = streams
+            .and_then(|streams| self.fork(Role::Step(step), leaf, streams, |child| child.become_step(step)));
         match forked {
             Ok(pid) => {
                 self.journal.trace(&format!("started {} as process {pid}", step.name()));
