@@ -85,6 +85,13 @@ impl Cluster {
         digits.parse().unwrap_or_else(|_| panic!("qsub printed no job number: {output}"))
     }
 
+    /// Submits with nothing but this command line and gives the number of the job.
+    pub fn qsub_plain(&self, user: &Account, line: &[String]) -> Result<u32, String> {
+        let output = result(self.command_as(user, &format!("{BIN}/qsub")).arg("-terse").args(line))?;
+        let digits: String = output.chars().take_while(char::is_ascii_digit).collect();
+        digits.parse().map_err(|_| format!("qsub printed no job number: {output}"))
+    }
+
     /// The state letters of all jobs in `qstat`.
     pub fn job_states(&self) -> BTreeMap<u32, String> {
         let list = self.q("qstat", &["-u", "*"]);
@@ -115,13 +122,26 @@ impl Cluster {
     /// The accounting records of a job so far, oldest first.
     pub fn records(&self, job: u32) -> Vec<Record> {
         let Ok(text) = self.try_q("qacct", &["-j", &job.to_string()]) else { return Vec::new() };
-        let blocks = text.split("==============================================================");
-        let pair = |line: &str| {
-            let (key, value) = line.trim_end().split_once(' ')?;
-            Some((key.to_owned(), value.trim().to_owned()))
-        };
-        let records = blocks.map(|block| block.lines().filter_map(pair).collect::<Record>());
-        records.filter(|record| !record.is_empty()).collect()
+        records(&text)
+    }
+
+    /// The accounting records of all jobs so far, oldest first.
+    pub fn all_records(&self) -> Vec<Record> {
+        let Ok(text) = self.try_q("qacct", &["-j"]) else { return Vec::new() };
+        records(&text)
+    }
+
+    /// The state letters of every listed job, one for each of its tasks.
+    pub fn task_states(&self) -> BTreeMap<u32, Vec<String>> {
+        let mut states: BTreeMap<u32, Vec<String>> = BTreeMap::new();
+        for line in self.q("qstat", &["-g", "d", "-u", "*"]).lines() {
+            let mut words = line.split_whitespace();
+            let number = words.next().and_then(|word| word.parse().ok());
+            if let (Some(number), Some(state)) = (number, words.nth(3)) {
+                states.entry(number).or_default().push(state.to_owned());
+            }
+        }
+        states
     }
 
     /// Waits until the job is no longer listed and has a record; gives the last one.
@@ -152,6 +172,18 @@ impl Cluster {
         let text = std::fs::read_to_string(self.work().join(name)).unwrap_or_default();
         text.lines().map(str::to_owned).collect()
     }
+}
+
+/// The records in what `qacct -j` prints, without the sum that follows those of all jobs.
+fn records(text: &str) -> Vec<Record> {
+    let text = text.split("Total System Usage").next().unwrap_or_default();
+    let blocks = text.split("==============================================================");
+    let pair = |line: &str| {
+        let (key, value) = line.trim_end().split_once(' ')?;
+        Some((key.to_owned(), value.trim().to_owned()))
+    };
+    let records = blocks.map(|block| block.lines().filter_map(pair).collect::<Record>());
+    records.filter(|record| !record.is_empty()).collect()
 }
 
 fn result(command: &mut Command) -> Result<String, String> {

@@ -5,6 +5,7 @@
 
 mod client;
 mod objects;
+mod remains;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,6 +17,7 @@ use crate::scratch::{Scratch, directory, file};
 use crate::wait::{secs, wait_for, wait_until};
 
 pub use client::Record;
+pub use remains::all_groups;
 
 /// The name of the cluster's only host.
 pub const HOST: &str = "oxnode";
