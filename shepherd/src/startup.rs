@@ -53,6 +53,9 @@ pub fn main() -> ExitCode {
     if fd::ensure_standard().is_err() {
         return ExitCode::from(ExitState::BeforeProlog.code());
     }
+    if !Path::new(files::CONFIG).exists() && !Path::new(files::ENVIRONMENT).exists() {
+        return stranger();
+    }
     process::set_umask(0o022);
     std::panic::set_hook(Box::new(|info| broken(&info.to_string())));
     ExitCode::from(supervise().code())
@@ -62,6 +65,15 @@ pub fn main() -> ExitCode {
 fn help() -> ExitCode {
     print!("{HELP}");
     ExitCode::SUCCESS
+}
+
+/// Somebody called it by hand: nothing is written into a directory that is none of ours.
+#[allow(clippy::print_stderr)] // speaks to a person
+fn stranger() -> ExitCode {
+    eprintln!(
+        "oxherd-shepherd: this is no job directory: expected the files config and environment here\n\n{HELP}"
+    );
+    ExitCode::from(ExitState::BeforeProlog.code())
 }
 
 /// The panic hook: says what happened, and leaves no job behind.
