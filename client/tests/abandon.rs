@@ -72,7 +72,7 @@ fn a_process_that_cannot_be_ended_is_waited_for_until_it_is_abandoned() {
     let status = format!("/proc/{}/status", rooted.0);
     let trace = state.join("active_jobs/1.1/trace");
     wait_for("the end of the job's first process", || {
-        std::fs::read_to_string(&trace).is_ok_and(|text| text.contains("job ended"))
+        std::fs::read_to_string(&trace).is_ok_and(|text| text.contains("job exited with"))
     });
     wait_for("a process of root's", || {
         std::fs::read_to_string(&status).is_ok_and(|text| text.contains("Uid:\t0\t0\t0\t0"))

@@ -86,6 +86,7 @@ impl Child<'_> {
         if i32::try_from(std::os::unix::process::parent_id()) != Ok(self.shepherd.number()) {
             process::exit_now(1);
         }
+        self.trace(&[command::shown_line(program)]);
         execute(program, environment)
     }
 

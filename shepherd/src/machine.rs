@@ -237,6 +237,8 @@ impl Machine {
         self.refused = true;
         // The codes of a child's own (26, 27, 28, …) have the job started again or put into error: not one that ran.
         let state = state.filter(|_| !matches!(step, Step::PeStop | Step::Epilog));
+        // A procedure that cannot be executed is the queue's fault: 27 would put one job after the other into error.
+        let state = state.filter(|state| step == Step::Job || *state != ExitState::Shell);
         let state = state.unwrap_or(match step {
             Step::Prolog => self.plan.prolog_not_startable,
             Step::PeStart => ExitState::BeforePeStart,
@@ -373,7 +375,7 @@ impl Machine {
             self.out.push(Action::Usage(JobEnd { end, limited: limit.is_some(), ran }));
             if let Some(text) = limit {
                 self.out.push(Action::Problem(ExitState::Limit, text));
-            } else if self.migrate {
+            } else if self.migrate && self.plan.checkpointing.is_some() {
                 self.out.push(Action::Checkpointed(self.checkpointed));
             } else {
                 if self.checkpointed {

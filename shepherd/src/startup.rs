@@ -15,7 +15,7 @@ use crate::privilege::Privilege;
 use crate::spec::{Refusal, Spec};
 use crate::supervisor::Supervisor;
 
-const HELP: &str = "usage: oxherd-shepherd [-bg]\n\n\
+const HELP: &str = "usage: oxherd-shepherd [-bg] [-help] [-version]\n\n\
     Supervises the job described in the working directory, which an execution daemon prepared.\n\
     Named as `shepherd_cmd` in the configuration of a cluster it takes the place of sge_shepherd.\n";
 
@@ -45,8 +45,13 @@ pub fn main() -> ExitCode {
     let _ = signals::set_mask(&Set::full());
     // After a restart execd knows its shepherds by the first eight letters of this name.
     process::set_name(c"sge_shepherd");
-    if std::env::args_os().skip(1).any(|argument| argument == "-help" || argument == "--help") {
-        return help();
+    for argument in std::env::args_os().skip(1) {
+        if argument == "-help" || argument == "--help" {
+            return say(HELP);
+        }
+        if argument == "-version" || argument == "--version" {
+            return say(concat!("oxherd-shepherd ", env!("CARGO_PKG_VERSION"), "\n"));
+        }
     }
     // Nothing is ours yet: what is open beyond 2 was inherited by accident.
     let _ = fd::close_from(3);
@@ -61,9 +66,9 @@ pub fn main() -> ExitCode {
     ExitCode::from(supervise().code())
 }
 
-#[allow(clippy::print_stdout)] // the one option that speaks to a person
-fn help() -> ExitCode {
-    print!("{HELP}");
+#[allow(clippy::print_stdout)] // the options that speak to a person
+fn say(text: &str) -> ExitCode {
+    print!("{text}");
     ExitCode::SUCCESS
 }
 
@@ -103,6 +108,7 @@ fn supervise() -> ExitState {
             return ExitState::BeforeProlog;
         }
     };
+    let ids = oxherd_sys::credentials::user_ids();
     let privilege = Privilege::drop_to_admin(owner);
     let mut journal = match Journal::open() {
         Ok(journal) => journal,
@@ -111,7 +117,8 @@ fn supervise() -> ExitState {
             return ExitState::BeforeProlog;
         }
     };
-    journal.trace(&format!("oxherd-shepherd {} called", env!("CARGO_PKG_VERSION")));
+    journal.trace(&format!("shepherd called with uid = {}, euid = {}", ids.real, ids.effective));
+    journal.trace(concat!("oxherd-shepherd ", env!("CARGO_PKG_VERSION")));
     let prepared = prepare(here, &mut journal);
     let (spec, signals) = match prepared {
         Ok(prepared) => prepared,

@@ -382,7 +382,15 @@ impl Supervisor {
         self.read_reports();
         match role {
             Role::Step(step) => {
-                self.journal.trace(&format!("{} ended: {end:?}", step.name()));
+                // Words of 8.1.9: sites search for them.
+                self.journal.trace(&format!("wait3 returned {pid}"));
+                self.journal.trace(&match end {
+                    End::Exited(code) => format!("{} exited with exit status {code}", step.name()),
+                    End::Signalled { signal, core } => {
+                        let core = if core { ", with a core" } else { "" };
+                        format!("{} exited due to signal {signal}{core}", step.name())
+                    }
+                });
                 if step == Step::Job {
                     self.job_exit = Some(end.status());
                 } else {

@@ -59,9 +59,11 @@ impl Made {
                 text.strip_prefix("cgroup ").filter(|path| path.starts_with("/sys/fs/cgroup/"))
             {
                 made.cgroup = Some(path.into());
-            } else if let Some((_, path)) = text.split_once(" is taken: using ") {
+            } else if let Some((_, path)) =
+                text.strip_prefix("tmpdir ").and_then(|text| text.split_once(" is taken: using "))
+            {
                 tmpdir = Some(path.into());
-            } else if text.starts_with("started ") {
+            } else if text.starts_with("forked \"") {
                 // Not before the directory was made: until then one of that name would be another's.
                 made.tmpdir.clone_from(&tmpdir);
             }
@@ -156,10 +158,10 @@ mod tests {
     fn only_what_the_dead_shepherd_made_is_removed() {
         let tmpdir = |path: &str| Made { tmpdir: Some(path.into()), cgroup: None };
         assert_eq!(made(&["oxherd-shepherd 0.1.0 called"]), Made::default());
-        assert_eq!(made(&["started job as process 7"]), tmpdir("/tmp/1.1.q"));
+        assert_eq!(made(&["forked \"job\" with pid 7"]), tmpdir("/tmp/1.1.q"));
         let taken = "tmpdir /tmp/1.1.q is taken: using /tmp/1.1.q.x";
         assert_eq!(made(&[taken]), Made::default());
-        assert_eq!(made(&[taken, "started prolog as process 7"]), tmpdir("/tmp/1.1.q.x"));
+        assert_eq!(made(&[taken, "forked \"prolog\" with pid 7"]), tmpdir("/tmp/1.1.q.x"));
         let group = made(&["cgroup /sys/fs/cgroup/oxherd-1-2", "cgroup /etc"]);
         assert_eq!(group, Made { cgroup: Some("/sys/fs/cgroup/oxherd-1-2".into()), tmpdir: None });
     }

@@ -29,7 +29,7 @@ impl Machine {
                 self.end_procedure(step);
             }
             (Phase::Running(step @ (Step::Prolog | Step::PeStart)), Order::Migrate) => {
-                if !self.killed {
+                if !self.killed && self.plan.checkpointing.is_some() {
                     self.out.push(Action::Checkpointed(false));
                 }
                 self.killed = true;

@@ -389,10 +389,17 @@ fn h_vmem_kills_at_once_and_is_reported_as_a_limit() {
 
 #[test]
 fn migration_kills_and_marks_the_job() {
-    let mut scene = Scene::running(plan());
+    let ckpt = || Some(checkpointing(false));
+    let mut scene = Scene::running(Plan { checkpointing: ckpt(), ..plan() });
     scene.at(0.0, Event::Order(Order::Migrate)).at(0.0, Event::Ended(KILLED)).at(0.0, Event::Swept);
     assert!(scene.log.contains(&Action::Checkpointed(false)));
-    let mut scene = Scene::new(all_steps());
+    let mut scene = Scene::running(plan());
+    scene.at(0.0, Event::Order(Order::Migrate)).at(0.0, Event::Ended(KILLED)).at(0.0, Event::Swept);
+    assert!(
+        !scene.log.contains(&Action::Checkpointed(false)),
+        "a job without an environment is not run again"
+    );
+    let mut scene = Scene::new(Plan { checkpointing: ckpt(), ..all_steps() });
     scene.at(0.0, Event::Started).at(0.0, Event::Order(Order::Migrate)).at(0.0, Event::Ended(KILLED));
     assert!(scene.log.contains(&Action::Checkpointed(false)));
     assert_eq!(scene.steps(), [Step::Prolog, Step::Epilog]);

@@ -177,6 +177,23 @@ pub fn execute(program: &Program, environment: &[CString]) -> Failure {
     Failure::coded(state, format!("execvlp({file}, \"{name}\") failed: {}", plain(&last)))
 }
 
+/// What is about to be executed, in the words of 8.1.9; long command lines are cut off.
+#[must_use]
+pub fn shown_line(program: &Program) -> String {
+    const LONGEST: usize = 1000;
+    let mut text = format!("execvlp({}, ", String::from_utf8_lossy(&program.file));
+    for (index, argument) in program.arguments.iter().enumerate() {
+        if text.len() > LONGEST {
+            text.push_str(" ...");
+            break;
+        }
+        let shown: String = String::from_utf8_lossy(argument).chars().take(LONGEST).collect();
+        text.push_str(&format!("{}\"{shown}\"", if index > 0 { " " } else { "" }));
+    }
+    text.push(')');
+    text
+}
+
 /// ENOEXEC
 const NO_FORMAT: i32 = 8;
 

@@ -137,7 +137,7 @@ impl Supervisor {
             .and_then(|streams| self.fork(Role::Step(step), leaf, streams, |child| child.become_step(step)));
         match forked {
             Ok(pid) => {
-                self.journal.trace(&format!("started {} as process {pid}", step.name()));
+                self.journal.trace(&format!("forked \"{}\" with pid {pid}", step.name()));
                 if step == Step::Job {
                     self.job = Some(pid);
                     self.containment.set_job(pid);
