@@ -7,9 +7,8 @@ mod common;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
-use common::{Place, ended, is_root};
+use common::{Place, ended, is_root, wait_for};
 
 /// A process of root's that the test ends, whatever happens.
 struct Rooted(String);
@@ -18,17 +17,6 @@ impl Drop for Rooted {
     fn drop(&mut self) {
         let _ = Command::new("kill").args(["-s", "KILL", &self.0]).status();
     }
-}
-
-#[allow(clippy::disallowed_methods, reason = "the one place where this test waits between two looks")]
-fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
-    for _ in 0..1000 {
-        if holds() {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    panic!("waited ten seconds for: {what}");
 }
 
 fn as_nobody(place: &Place, words: &[&str]) -> Command {

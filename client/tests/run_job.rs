@@ -6,9 +6,8 @@ mod common;
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::time::Duration;
 
-use common::{Place, ended, example, is_root};
+use common::{Place, ended, example, is_root, wait_for};
 
 /// What a process must not do after the end of its job. One that is dead and not yet reaped does not.
 fn lives(pid: &str) -> bool {
@@ -19,19 +18,6 @@ fn lives(pid: &str) -> bool {
 fn state(pid: &str) -> char {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(')').and_then(|(_, rest)| rest.trim_start().chars().next()).unwrap_or('-')
-}
-
-/// Waits for a state, at most ten seconds.
-#[track_caller]
-#[allow(clippy::disallowed_methods, reason = "the one place where these tests wait between two looks")]
-fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
-    for _ in 0..1000 {
-        if holds() {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    panic!("waited ten seconds for: {what}");
 }
 
 /// A started `oxherd` whose job writes lines.

@@ -16,7 +16,8 @@ mod orders;
 mod plan;
 mod time;
 
-pub use event::{Action, End, Event, JobEnd, Order, Scope};
+pub use event::{Action, Event, JobEnd, Order, Scope};
+pub use oxherd_handoff::usage::End;
 pub use plan::*;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -96,3 +96,16 @@ impl Ended {
 pub fn is_root() -> bool {
     std::fs::metadata("/proc/self").is_ok_and(|facts| std::os::unix::fs::MetadataExt::uid(&facts) == 0)
 }
+
+/// Waits for a state, at most ten seconds.
+#[track_caller]
+#[allow(clippy::disallowed_methods, reason = "the one place where these tests wait between two looks")]
+pub fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
+    for _ in 0..1000 {
+        if holds() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    panic!("waited ten seconds for: {what}");
+}

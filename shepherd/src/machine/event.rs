@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use oxherd_handoff::ExitState;
+use oxherd_handoff::usage::End;
 
 use super::plan::{Control, Step};
 use crate::limit::Sample;
@@ -22,24 +23,6 @@ pub enum Order {
     Abandon,
     /// Deliver a signal.
     Signal(i32),
-}
-
-/// How a process ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
-    Exited(u8),
-    Signalled { signal: u8, core: bool },
-}
-
-impl End {
-    /// The exit code, or 128 and the signal.
-    #[must_use]
-    pub const fn status(self) -> u8 {
-        match self {
-            Self::Exited(code) => code,
-            Self::Signalled { signal, .. } => signal.saturating_add(128),
-        }
-    }
 }
 
 #[derive(Debug, Clone, PartialEq)]

@@ -25,10 +25,6 @@ impl Supervisor {
     }
 
     pub(super) fn write_usage(&mut self, job: JobEnd) {
-        let end = match job.end {
-            End::Exited(code) => oxherd_handoff::usage::End::Exited(code),
-            End::Signalled { signal, core } => oxherd_handoff::usage::End::Signalled { signal, core },
-        };
         let signal = match job.end {
             // A limit is told by its code; with a signal execd would make 100 of it.
             End::Signalled { signal, .. } if !job.limited => u32::from(signal),
@@ -36,7 +32,7 @@ impl Supervisor {
         };
         let start = self.started_at.as_secs();
         let usage = Usage {
-            wait_status: end.wait_status(),
+            wait_status: job.end.wait_status(),
             exit_status: u32::from(job.end.status()),
             signal,
             start_time: start,
