@@ -221,6 +221,19 @@ fn help_is_answered(case: &Case) {
     assert!(output.status.success(), "{output:?}");
     let text = [output.stdout, output.stderr].concat();
     assert!(String::from_utf8_lossy(&text).contains("shepherd"), "{}", String::from_utf8_lossy(&text));
+    if case.ours() {
+        // Called by hand, and not in a job directory: nothing is written there.
+        let place = std::env::temp_dir().join(format!("oxherd-no-job.{}", std::process::id()));
+        fs::create_dir(&place).expect("a directory");
+        let run = |argument: &str| {
+            let mut command = std::process::Command::new(case.shepherd.path());
+            command.current_dir(&place).arg(argument).output().expect("it starts")
+        };
+        let (version, stranger) = (run("-version"), run("-bg"));
+        fs::remove_dir(&place).expect("it is empty");
+        assert!(version.status.success() && version.stdout.starts_with(b"oxherd-shepherd "), "{version:?}");
+        assert_eq!(stranger.status.code(), Some(7), "{stranger:?}");
+    }
 }
 
 fn the_time_limit_ends_the_whole_tree_of_a_procedure(case: &Case) {
