@@ -13,7 +13,7 @@ use anyhow::{Context as _, Result};
 
 use crate::workspace::{answers, is_root, step};
 
-const NEEDED: [&str; 10] = [
+const NEEDED: [&str; 12] = [
     "gridengine-exec",
     "gridengine-master",
     "gridengine-client",
@@ -24,6 +24,8 @@ const NEEDED: [&str; 10] = [
     "procps",
     "iproute2",
     "util-linux",
+    "perl",
+    "python3",
 ];
 
 pub(crate) fn install() -> Result<()> {
