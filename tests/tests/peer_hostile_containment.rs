@@ -401,7 +401,7 @@ fn a_subreaper_inside_the_job_keeps_nothing(case: &Case) {
     job.script(
         "perl -e 'exit 0 if fork; syscall(157, 36, 1, 0, 0, 0); syscall(112); for (1 .. 3) { unless (fork) { fork and \
          exit; syscall(112); sleep 300 } } open S, \">>seen\"; print S \"ready\\n\"; close S; sleep 300'\n\
-         until [ -e seen ]; do sleep 0.02; done\n",
+         until [ -s seen ]; do sleep 0.02; done\n",
     );
     ready(&job).end().expect_finished(0);
     assert_gone(uid, Duration::ZERO, "its end");
