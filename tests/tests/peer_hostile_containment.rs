@@ -305,9 +305,9 @@ fn a_chain_that_grows_downwards_ends_with_a_deletion(case: &Case) {
         job.set("h_maxproc", "2000").set("s_maxproc", "2000");
         job.script(&format!("echo ready >seen; exec {program}\n"));
         let mut running = ready(&job);
-        wait_until("the chain", secs(20), || of_user(uid).len() > 400);
+        wait_until("the chain", secs(20), || of_user(uid).len() > 500);
         running.order_kill();
-        let ended = running.ends_within(secs(5));
+        let ended = running.ends_within(secs(2));
         assert!(ended.is_some(), "{} processes are left (cgroup {cgroup})", of_user(uid).len());
         running.end().expect_code(0);
         assert_gone(uid, Duration::ZERO, "the deletion");
@@ -498,6 +498,6 @@ fn a_prolog_cannot_leave_something_that_escapes_the_time_limit(case: &Case) {
     job.set("prolog", &prolog).set("h_cpu", "2").set("s_cpu", "2");
     job.script("sleep 300\n");
     let mut running = job.start();
-    assert!(running.ends_within(secs(15)).is_some(), "h_cpu of the job is not enforced: {}", running.trace());
+    assert!(running.ends_within(secs(8)).is_some(), "h_cpu of the job is not enforced: {}", running.trace());
     running.end().expect_code(37);
 }
